@@ -1,0 +1,136 @@
+//! A slice that is either in memory or mapped from a file.
+//!
+//! Arrays of a run folder are `.npy` files whose data start on a 64-byte boundary,
+//! so they can be used where they lie: the operating system loads the pages that
+//! are touched and may drop them again. That is how a graph larger than memory is
+//! walked through. [`Buffer`] hides which of the two it is.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use memmap2::Mmap;
+
+/// An immutable slice of plain values, owned or memory-mapped.
+#[derive(Clone)]
+pub enum Buffer<T> {
+    /// Values in memory.
+    Owned(Vec<T>),
+    /// Values in a mapped file.
+    Mapped(MappedSlice<T>),
+}
+
+/// A part of a mapped file, seen as values of type `T`.
+#[derive(Clone)]
+pub struct MappedSlice<T> {
+    map: Arc<Mmap>,
+    start: usize,
+    end: usize,
+    values: PhantomData<T>,
+}
+
+impl<T: Pod> MappedSlice<T> {
+    /// Maps `len` values that begin at byte `start` of `file`.
+    ///
+    /// The file must not be changed while it is mapped; files of a run folder never
+    /// are, they are only replaced as a whole.
+    ///
+    /// # Errors
+    /// If the file is shorter than that, the data are not aligned for `T`, or the
+    /// operating system refuses.
+    pub fn open(file: &File, start: usize, len: usize) -> io::Result<Self> {
+        let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(start));
+        let end = bytes.ok_or_else(|| invalid("mapped size overflows"))?;
+        // SAFETY: the mapping is read-only, and files of a run folder are replaced by
+        // renaming, never written in place, so the bytes do not change under us.
+        #[expect(unsafe_code, reason = "memory-mapping a file cannot be checked by the compiler")]
+        let map = unsafe { Mmap::map(file)? };
+        let data = map.get(start..end).ok_or_else(|| invalid("file is shorter than its header says"))?;
+        bytemuck::try_cast_slice::<u8, T>(data).map_err(|_| invalid("data are not aligned"))?;
+        Ok(Self { map: Arc::new(map), start, end, values: PhantomData })
+    }
+}
+
+fn invalid(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+impl<T: Pod> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Owned(values) => values,
+            Self::Mapped(slice) => bytemuck::cast_slice(&slice.map[slice.start..slice.end]),
+        }
+    }
+}
+
+impl<T> From<Vec<T>> for Buffer<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self::Owned(values)
+    }
+}
+
+impl<T> Default for Buffer<T> {
+    fn default() -> Self {
+        Self::Owned(Vec::new())
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Buffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Self::Owned(_) => "owned",
+            Self::Mapped(_) => "mapped",
+        };
+        write!(f, "{} {kind} values", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn file_of(values: &[u32]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytemuck::cast_slice(values)).unwrap();
+        file
+    }
+
+    #[test]
+    fn mapped_and_owned_values_are_equal() {
+        let mapped = Buffer::Mapped(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 4, 2).unwrap());
+        assert_eq!(mapped, Buffer::Owned(vec![2, 3]));
+        assert_eq!(mapped.clone()[1], 3);
+    }
+
+    #[test]
+    fn a_short_file_is_refused() {
+        assert!(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 0, 4).is_err());
+        assert!(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 0, usize::MAX).is_err());
+    }
+
+    #[test]
+    fn misaligned_data_are_refused() {
+        assert!(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 1, 1).is_err());
+    }
+
+    #[test]
+    fn an_empty_slice_can_be_mapped() {
+        let empty = Buffer::Mapped(MappedSlice::<u64>::open(&file_of(&[1]), 0, 0).unwrap());
+        assert!(empty.is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! What each stage reads and writes on disk.
+//!
+//! ```text
+//! run.toml  1-graph/  2-partition/  3-patches/  4-embeddings/  5-alignment/  6-evaluation/  report.html
+//! ```
+//!
+//! A file appears complete or not at all: it is written under a temporary name in
+//! the same folder, flushed to disk, and renamed. So whoever finds a file may use it,
+//! however the program that wrote it ended.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::npy::{self, Element};
+
+/// A run folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    root: PathBuf,
+}
+
+/// A file or folder that could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {action} `{}`: {source}", path.display())]
+pub struct FileError {
+    /// What was tried, such as "write".
+    pub action: &'static str,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+impl FileError {
+    /// Adds the place to an error of the system; to be used with `map_err`.
+    pub fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self { action, path, source }
+    }
+}
+
+impl RunDir {
+    /// The run folder at `root`, whether it exists or not.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Every setting of the run.
+    pub fn settings(&self) -> PathBuf {
+        self.root.join("run.toml")
+    }
+
+    /// The cleaned graph.
+    pub fn graph(&self) -> PathBuf {
+        self.root.join("1-graph")
+    }
+
+    /// The cluster of each node.
+    pub fn partition(&self) -> PathBuf {
+        self.root.join("2-partition")
+    }
+
+    /// The overlapping patches.
+    pub fn patches(&self) -> PathBuf {
+        self.root.join("3-patches")
+    }
+
+    /// The coordinates of each patch.
+    pub fn embeddings(&self) -> PathBuf {
+        self.root.join("4-embeddings")
+    }
+
+    /// The stitched embedding.
+    pub fn alignment(&self) -> PathBuf {
+        self.root.join("5-alignment")
+    }
+
+    /// The scores.
+    pub fn evaluation(&self) -> PathBuf {
+        self.root.join("6-evaluation")
+    }
+}
+
+/// The name of a patch in file names: `patch-00003`.
+pub fn patch_name(index: usize) -> String {
+    format!("patch-{index:05}")
+}
+
+/// Writes a file that appears complete or not at all, making its folder if need be.
+///
+/// # Errors
+/// [`FileError`] if the folder or file cannot be written; then no file appears.
+pub fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
+    let temporary = tempfile::Builder::new()
+        .prefix(".writing-")
+        .tempfile_in(folder)
+        .map_err(FileError::at("write in", folder))?;
+    let fill = || {
+        let mut sink = BufWriter::with_capacity(1 << 20, temporary.as_file());
+        write(&mut sink)?;
+        sink.flush()?;
+        drop(sink);
+        set_usual_permissions(temporary.as_file())?;
+        temporary.as_file().sync_all()
+    };
+    fill().map_err(FileError::at("write", path))?;
+    temporary.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
+    Ok(())
+}
+
+/// Temporary files are private; finished ones get the permissions of any other file.
+#[cfg(unix)]
+fn set_usual_permissions(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn set_usual_permissions(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes an array as a `.npy` file.
+///
+/// # Errors
+/// As [`write_atomically`].
+pub fn write_array<T: Element>(path: &Path, shape: &[usize], values: &[T]) -> Result<(), FileError> {
+    write_atomically(path, |sink| npy::write(sink, shape, values))
+}
+
+/// Writes a record as indented JSON.
+///
+/// # Errors
+/// As [`write_atomically`].
+pub fn write_json(path: &Path, record: &impl Serialize) -> Result<(), FileError> {
+    write_atomically(path, |sink| {
+        serde_json::to_writer_pretty(&mut *sink, record)?;
+        sink.write_all(b"\n")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/down/file.txt");
+        let error = write_atomically(&path, |sink| {
+            sink.write_all(b"half")?;
+            Err(io::Error::other("out of luck"))
+        });
+        assert!(error.unwrap_err().to_string().ends_with("file.txt`: out of luck"));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write_json(&path, &[1, 2, 3]).unwrap();
+        write_json(&path, &"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "\"new\"\n");
+    }
+
+    #[test]
+    fn patches_sort_by_name() {
+        assert_eq!(patch_name(7), "patch-00007");
+    }
+}
