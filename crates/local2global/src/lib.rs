@@ -14,4 +14,8 @@ pub mod seed;
 
 pub mod progress;
 
+pub mod memory;
+
 pub mod run_dir;
+
+pub mod config;

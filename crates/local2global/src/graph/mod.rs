@@ -13,7 +13,7 @@
 
 mod targets;
 
-mod ids;
+pub mod ids;
 
 pub mod features;
 
@@ -26,6 +26,14 @@ pub mod builder;
 pub mod component;
 
 pub mod subgraph;
+
+pub mod io;
+
+pub mod load;
+
+pub mod builtin;
+
+pub mod store;
 
 use std::fmt;
 

@@ -1,0 +1,214 @@
+//! `l2g graph GRAPH`: read, clean, keep the largest component, write `1-graph`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use local2global::graph::builtin;
+use local2global::graph::io::Format;
+use local2global::graph::load::{Component, GraphConfig, Loaded, Summary};
+use local2global::graph::store;
+use local2global::memory;
+use local2global::run_dir::RunDir;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::output::{bytes, grouped};
+
+/// The graph to read, and how.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InputArgs {
+    /// A file of node features: .npy or .npz (rows in order, or `ids` inside), or .parquet
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
+
+    /// A file of node labels: .npy (in order), .parquet, or text with `id label` in each line
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
+
+    /// The format of GRAPH, where its name does not tell
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatArg>,
+
+    /// Which part to keep [default: largest]
+    #[arg(long, value_name = "PART")]
+    component: Option<ComponentArg>,
+
+    /// Keep the direction of edges, instead of putting each into both directions
+    #[arg(long)]
+    directed: bool,
+
+    /// Where named data sets lie, as NAME.npz; also $L2G_DATA
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatArg {
+    EdgeList,
+    Csv,
+    Tsv,
+    Parquet,
+    Npy,
+    Npz,
+    MatrixMarket,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ComponentArg {
+    /// The largest connected component
+    Largest,
+    /// Everything, connected or not
+    All,
+}
+
+/// Read a graph, clean it, and write it into a run folder.
+///
+/// GRAPH is the built-in `cora`, another known data set (amazon-photo, citeseer, pubmed)
+/// that lies as NAME.npz in `--data DIR`, or a file: an edge list as text, CSV or TSV
+/// (`source target [weight]`, `#` comments, .gz and .zst), a Parquet table with the columns
+/// src, dst[, weight], a .npy edge index (2 x E or E x 2), a .npz archive (gnn-benchmark,
+/// scipy CSR or edge_index), or a Matrix Market file.
+///
+/// Edges are put into both directions, duplicates are merged, self-loops are dropped, and
+/// the largest connected component is kept. Node ids, integers or names, are kept beside it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  l2g graph cora\n  l2g graph edges.csv.gz --out runs/mine \
+    --features x.npy\n  l2g graph web.txt --component all --json")]
+pub(crate) struct GraphArgs {
+    /// A data set by name, or a file
+    graph: String,
+
+    /// The run folder to write into [default: runs/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    seconds: f64,
+    peak_bytes: Option<u64>,
+    out: &'a Path,
+}
+
+pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()> {
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&args.graph));
+    let loaded = load(&args.graph, &args.input, context)?;
+    let folder = RunDir::new(&out).graph();
+    store::write(&folder, &loaded.graph, &loaded.summary)?;
+    let record = Record {
+        summary: &loaded.summary,
+        seconds: context.started.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+        out: &out,
+    };
+    let mut rows = rows(&loaded.summary);
+    rows.push(("seconds", format!("{:.2}", record.seconds)));
+    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.push(("graph", folder.display().to_string()));
+    context.output.show(&record, &rows)
+}
+
+/// The settings of the graph stage, flags included.
+fn settings(args: &InputArgs, config: &GraphConfig) -> GraphConfig {
+    let mut config = config.clone();
+    config.format = args.format.map(Into::into).or(config.format);
+    config.features = args.features.clone().or(config.features);
+    config.labels = args.labels.clone().or(config.labels);
+    config.component = args.component.map_or(config.component, Into::into);
+    config.symmetrise &= !args.directed;
+    config
+}
+
+/// Reads the graph a user names.
+pub(crate) fn load(name: &str, args: &InputArgs, context: &Context) -> anyhow::Result<Loaded> {
+    let folders = data_folders(args.data.clone());
+    let config = settings(args, &context.config.graph);
+    builtin::open(name, &folders, &config, &context.progress)
+        .with_context(|| format!("could not read the graph `{name}`"))
+}
+
+/// Where named data sets are looked for.
+fn data_folders(given: Option<PathBuf>) -> Vec<PathBuf> {
+    let from_environment = std::env::var_os("L2G_DATA").map(PathBuf::from);
+    let folders: Vec<PathBuf> = given.into_iter().chain(from_environment).collect();
+    match folders.is_empty() {
+        true => vec![PathBuf::from(".")],
+        false => folders,
+    }
+}
+
+/// `runs/cora` for `cora`, `runs/edges` for `some/edges.csv.gz`.
+pub(crate) fn default_folder(graph: &str) -> PathBuf {
+    let name = Path::new(graph).file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "graph".to_owned());
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("graph");
+    Path::new("runs").join(stem)
+}
+
+/// The counts, as rows of a table.
+pub(crate) fn rows(summary: &Summary) -> Vec<(&'static str, String)> {
+    let dropped = &summary.dropped;
+    let mut rows = vec![
+        ("nodes", grouped(summary.nodes)),
+        ("edges", grouped(summary.edges)),
+        (
+            "degree",
+            format!(
+                "{} to {}, mean {:.1}",
+                summary.degree.min,
+                grouped(summary.degree.max),
+                summary.degree.mean
+            ),
+        ),
+        ("features", grouped(summary.features)),
+        ("classes", grouped(summary.classes)),
+        ("components", grouped(summary.components)),
+    ];
+    let mut drops = Vec::new();
+    let mut count = |number: usize, what: &str| {
+        if number > 0 {
+            drops.push(format!("{} {what}", grouped(number)));
+        }
+    };
+    count(dropped.nodes, "nodes and");
+    count(dropped.edges, "edges outside the largest component");
+    count(dropped.listed.duplicates, "edges listed again");
+    count(dropped.listed.self_loops, "self-loops");
+    count(dropped.listed.zero_weights, "edges of weight 0");
+    if !drops.is_empty() {
+        rows.push(("left out", drops.join(", ").replace("and,", "and")));
+    }
+    if summary.isolated_nodes > 0 {
+        rows.push(("isolated", grouped(summary.isolated_nodes)));
+    }
+    rows
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::EdgeList => Self::EdgeList,
+            FormatArg::Csv => Self::Csv,
+            FormatArg::Tsv => Self::Tsv,
+            FormatArg::Parquet => Self::Parquet,
+            FormatArg::Npy => Self::Npy,
+            FormatArg::Npz => Self::Npz,
+            FormatArg::MatrixMarket => Self::MatrixMarket,
+        }
+    }
+}
+
+impl From<ComponentArg> for Component {
+    fn from(component: ComponentArg) -> Self {
+        match component {
+            ComponentArg::Largest => Self::Largest,
+            ComponentArg::All => Self::All,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What to do about an error, where that can be said in one line.
+
+use local2global::graph::io::{Format, Problem, ReadError};
+
+/// A hint for the first error in the chain that has one.
+pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| for_read_error(cause.downcast_ref::<ReadError>()?))
+}
+
+fn for_read_error(error: &ReadError) -> Option<String> {
+    Some(match &error.problem {
+        Problem::Missing => {
+            "GRAPH is a file, or the name of a data set: cora, amazon-photo, citeseer, pubmed".into()
+        }
+        Problem::Folder => "name the file inside the folder".into(),
+        Problem::UnknownName { .. } => "name the folder with `--data DIR`, or set L2G_DATA".into(),
+        Problem::WrongFormat { found, .. } => {
+            format!("rename the file, or add `--format {}`", name_of(*found))
+        }
+        Problem::NotInteger(_) => "if ids are names, add `--set graph.ids=string`".into(),
+        Problem::NoHeader(_) => "leave out `graph.header`, or set it to no".into(),
+        Problem::TooLarge { .. } => {
+            "raise the limit with `--set graph.max_bytes=N` if you trust the file".into()
+        }
+        Problem::NoColumn { .. } => "edge tables need the columns `src` and `dst`".into(),
+        Problem::Array(local2global::npy::NpyError::Pickled) => {
+            "save the array again as numbers or text, without `dtype=object`".into()
+        }
+        Problem::Rows { .. } => {
+            "rows in order need one row per node of the file; otherwise name the nodes in a column `id`"
+                .into()
+        }
+        _ => return None,
+    })
+}
+
+/// The format as `--format` spells it.
+fn name_of(format: Format) -> &'static str {
+    match format {
+        Format::EdgeList => "edge-list",
+        Format::Csv => "csv",
+        Format::Tsv => "tsv",
+        Format::Parquet => "parquet",
+        Format::Npy => "npy",
+        Format::Npz => "npz",
+        Format::MatrixMarket => "matrix-market",
+    }
+}

@@ -1,0 +1,51 @@
+//! `l2g`: embed a graph in patches and stitch them together, from the command line.
+//!
+//! One file per subcommand in `commands/`. Standard output is for data, standard
+//! error for people. Exit codes: 0 done, 1 failed, 2 wrong usage.
+
+mod commands;
+
+mod context;
+
+mod hints;
+
+mod output;
+
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use local2global::config::ConfigError;
+
+use commands::Command;
+use context::{CommonArgs, Context};
+
+/// Embed a graph that is too big, too slow or too scattered to embed in one piece.
+///
+/// The graph is split into overlapping patches, every patch is embedded on its own,
+/// and the patch embeddings are stitched into one. Each stage is a command and leaves
+/// plain files in a run folder; `l2g run` goes the whole way.
+#[derive(Debug, Parser)]
+#[command(name = "l2g", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let Cli { common, command } = Cli::parse();
+    let json = common.json;
+    match Context::new(common).and_then(|context| command.execute(&context)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::print_error(&error, json);
+            let is_usage =
+                error.chain().any(|cause| cause.is::<ConfigError>() || cause.is::<context::UsageError>());
+            ExitCode::from(if is_usage { 2 } else { 1 })
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Results for programs (JSON on standard output) and people (a table on standard
+//! error), and errors.
+
+use serde::Serialize;
+
+use crate::hints;
+
+/// How results are shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// Shows a result: as one JSON object if asked for, else as a table of rows.
+    #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
+    pub(crate) fn show(&self, record: &impl Serialize, rows: &[(&str, String)]) -> anyhow::Result<()> {
+        if self.json {
+            println!("{}", serde_json::to_string(record)?);
+        } else if !self.quiet {
+            eprint!("{}", table(rows));
+        }
+        Ok(())
+    }
+}
+
+/// Two columns, the first as wide as its widest entry.
+fn table(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+}
+
+/// A number with a space between thousands: `10 138`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Bytes in the largest unit that keeps the number above 1.
+pub(crate) fn bytes(count: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let decimals = usize::from(unit > 0);
+    format!("{value:.decimals$} {}", units[unit])
+}
+
+/// Prints an error with its causes and, where there is one, a hint.
+///
+/// With `--json`, the object on standard output has the key `error`.
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
+pub(crate) fn print_error(error: &anyhow::Error, json: bool) {
+    if json {
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        println!("{}", serde_json::json!({ "error": causes.join(": ") }));
+    }
+    eprintln!("error: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  caused by: {cause}");
+    }
+    if let Some(hint) = hints::for_error(error) {
+        eprintln!("hint: {hint}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(10138), "10 138");
+        assert_eq!(grouped(1000000), "1 000 000");
+    }
+
+    #[test]
+    fn bytes_have_a_unit() {
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(3 << 20), "3.0 MiB");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        assert_eq!(table(&[("nodes", "3".into()), ("k", "4".into())]), "nodes  3\nk      4\n");
+    }
+}

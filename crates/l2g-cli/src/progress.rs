@@ -1,0 +1,141 @@
+//! Progress for people: bars on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use local2global::progress::Progress;
+
+/// Where there is no terminal, a task that lasts says so this often.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Shows tasks on standard error, and passes Ctrl-C on.
+pub(crate) struct Terminal {
+    mode: Mode,
+    current: Mutex<Option<Task>>,
+    cancelled: Arc<AtomicBool>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Silent,
+    Lines,
+    Bars,
+}
+
+/// The task that is under way.
+struct Task {
+    name: String,
+    unit: &'static str,
+    total: u64,
+    done: u64,
+    started: Instant,
+    last_line: Instant,
+    bar: ProgressBar,
+}
+
+impl Terminal {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let mode = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Mode::Silent,
+            (false, true) => Mode::Bars,
+            (false, false) => Mode::Lines,
+        };
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&cancelled);
+        // A second Ctrl-C ends the program at once. Without a handler, the first does.
+        let _ = ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        Self { mode, current: Mutex::new(None), cancelled }
+    }
+
+    /// A line for people.
+    pub(crate) fn say(&self, text: &str) {
+        if self.mode != Mode::Silent {
+            print_line(text);
+        }
+    }
+
+    fn with_task(&self, act: impl FnOnce(&mut Task)) {
+        if let Some(task) = &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner) {
+            act(task);
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "people read standard error")]
+fn print_line(text: &str) {
+    eprintln!("{text}");
+}
+
+fn bar(total: u64, unit: &str) -> ProgressBar {
+    let (template, template_without_total) = match unit {
+        "bytes" => ("{bytes}/{total_bytes}, {bytes_per_sec}, {eta} left", "{bytes}, {bytes_per_sec}"),
+        _ => ("{human_pos}/{human_len} {prefix}, {per_sec}, {eta} left", "{human_pos} {prefix}, {per_sec}"),
+    };
+    let line = match total {
+        0 => format!("{{spinner}} {{wide_msg}} {template_without_total}"),
+        _ => format!("{{wide_msg}} [{{bar:24}}] {template}"),
+    };
+    let style = ProgressStyle::with_template(&line).expect("the template is well formed");
+    let length = (total > 0).then_some(total);
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
+    bar.with_style(style.progress_chars("=> ")).with_prefix(unit.to_owned())
+}
+
+impl Task {
+    fn line(&self) -> String {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let rate = self.done as f64 / seconds.max(1e-9);
+        match self.total {
+            0 => format!("{}: {} {}, {seconds:.0} s", self.name, self.done, self.unit),
+            total => {
+                let left = (total - self.done.min(total)) as f64 / rate.max(1e-9);
+                format!("{}: {} of {total} {}, about {left:.0} s left", self.name, self.done, self.unit)
+            }
+        }
+    }
+}
+
+impl Progress for Terminal {
+    fn begin(&self, task: &str, total: u64, unit: &'static str) {
+        let bar = match self.mode {
+            Mode::Bars => bar(total, unit).with_message(task.to_owned()),
+            _ => ProgressBar::hidden(),
+        };
+        let now = Instant::now();
+        let task = Task { name: task.to_owned(), unit, total, done: 0, started: now, last_line: now, bar };
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.with_task(|task| {
+            task.done += steps;
+            task.bar.inc(steps);
+            if self.mode == Mode::Lines && task.last_line.elapsed() > LINE_INTERVAL {
+                task.last_line = Instant::now();
+                print_line(&task.line());
+            }
+        });
+    }
+
+    fn note(&self, text: &str) {
+        self.with_task(|task| task.bar.set_message(format!("{} {text}", task.name)));
+    }
+
+    fn end(&self) {
+        let task = self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            task.bar.finish_and_clear();
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}

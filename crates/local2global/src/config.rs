@@ -1,0 +1,169 @@
+//! All settings of a run, from defaults, a TOML file and `table.key=value` pairs.
+//!
+//! One struct per stage gives the TOML keys, the flags and the Python keywords.
+//! Settings are checked once, here; a key that does not exist is an error that names
+//! the nearest one that does.
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::graph::load::GraphConfig;
+use crate::seed::Seed;
+
+/// Every setting of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The seed of all chance.
+    pub seed: Seed,
+    /// What to read, and what to keep of it.
+    pub graph: GraphConfig,
+}
+
+/// Why settings were refused.
+#[derive(Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages name the fields")]
+pub enum ConfigError {
+    /// The text is not TOML.
+    #[error("settings are not valid TOML: {0}")]
+    Syntax(String),
+
+    /// A pair is not `table.key=value`.
+    #[error("setting `{0}` is not of the form table.key=value")]
+    Pair(String),
+
+    /// There is no such key.
+    #[error("there is no setting `{key}`{}", suggestion.as_ref().map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
+    Unknown { key: String, suggestion: Option<String> },
+
+    /// A value does not fit its key.
+    #[error("setting `{key}`: {problem}")]
+    Value { key: String, problem: String },
+}
+
+impl Config {
+    /// Settings from a TOML text, changed by `table.key=value` pairs.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the key and what is wrong with it.
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::config::Config;
+    ///
+    /// let config = Config::new("seed = 7", &["graph.component=all".into()])?;
+    /// assert_eq!(config.seed.0, 7);
+    /// let error = Config::new("", &["graph.componnent=all".into()]).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "there is no setting `graph.componnent`; did you mean `graph.component`?"
+    /// );
+    /// # Ok::<(), local2global::config::ConfigError>(())
+    /// ```
+    pub fn new(text: &str, pairs: &[String]) -> Result<Self, ConfigError> {
+        let mut table: Table =
+            text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string()))?;
+        for pair in pairs {
+            set(&mut table, pair)?;
+        }
+        serde_path_to_error::deserialize(table).map_err(|error| {
+            let path = error.path().to_string();
+            refusal(&path, &error.into_inner().to_string())
+        })
+    }
+
+    /// The settings as TOML, defaults filled in.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("settings are plain tables")
+    }
+}
+
+/// Puts one `table.key=value` into a table; the value may leave out its quotes.
+fn set(table: &mut Table, pair: &str) -> Result<(), ConfigError> {
+    let malformed = || ConfigError::Pair(pair.to_owned());
+    let (path, text) = pair.split_once('=').ok_or_else(malformed)?;
+    let mut keys: Vec<&str> = path.trim().split('.').collect();
+    let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(malformed)?;
+    let mut inner = table;
+    for key in keys {
+        let entry = inner.entry(key).or_insert_with(|| Value::Table(Table::new()));
+        inner = entry.as_table_mut().ok_or_else(malformed)?;
+    }
+    inner.insert(last.to_owned(), parse_value(text.trim()));
+    Ok(())
+}
+
+fn parse_value(text: &str) -> Value {
+    let as_toml = format!("value = {text}").parse::<Table>().ok();
+    as_toml.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// Makes a readable error of what serde says about the value at `path`.
+fn refusal(path: &str, message: &str) -> ConfigError {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match quoted.next() {
+        Some(unknown) if message.starts_with("unknown field") => {
+            let parent = path.strip_suffix(unknown).unwrap_or(path);
+            let parent = if parent.is_empty() || parent.ends_with('.') {
+                parent.to_owned()
+            } else {
+                format!("{parent}.")
+            };
+            let suggestion = nearest(unknown, quoted).map(|name| format!("{parent}{name}"));
+            ConfigError::Unknown { key: format!("{parent}{unknown}"), suggestion }
+        }
+        _ => ConfigError::Value { key: path.to_owned(), problem: message.trim_end().to_owned() },
+    }
+}
+
+/// The most similar of the known names, if any is similar at all.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .filter(|&(distance, candidate)| distance <= candidate.len().max(3) / 2)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::load::Component;
+
+    #[test]
+    fn pairs_override_the_text() {
+        let config = Config::new(
+            "[graph]\ncomponent = \"largest\"\nself_loops = false",
+            &["graph.component=all".into(), "graph.self_loops=true".into()],
+        )
+        .unwrap();
+        assert_eq!(config.graph.component, Component::All);
+        assert!(config.graph.self_loops);
+    }
+
+    #[test]
+    fn written_settings_are_read_back() {
+        let config = Config::new("seed = 3", &["graph.features=x.npy".into()]).unwrap();
+        assert_eq!(Config::new(&config.to_toml(), &[]).unwrap(), config);
+    }
+
+    #[test]
+    fn misspelt_keys_name_the_nearest() {
+        let error = |text: &str| Config::new(text, &[]).unwrap_err().to_string();
+        assert_eq!(error("sead = 1"), "there is no setting `sead`; did you mean `seed`?");
+        assert_eq!(
+            error("[graph]\nsymetrise = true"),
+            "there is no setting `graph.symetrise`; did you mean `graph.symmetrise`?"
+        );
+        assert_eq!(error("[zzzzzzzzzz]\n"), "there is no setting `zzzzzzzzzz`");
+    }
+
+    #[test]
+    fn bad_values_name_their_key() {
+        let error = Config::new("", &["graph.component=biggest".into()]).unwrap_err().to_string();
+        assert!(error.starts_with("setting `graph.component`: unknown variant `biggest`"), "{error}");
+        assert_eq!(Config::new("", &["graph".into()]).unwrap_err(), ConfigError::Pair("graph".into()));
+        assert!(matches!(Config::new("seed = ", &[]), Err(ConfigError::Syntax(_))));
+    }
+}

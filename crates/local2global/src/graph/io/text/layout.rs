@@ -1,0 +1,204 @@
+//! What the lines of an edge list look like: separator, header, columns, ids.
+//!
+//! Everything is found out from the first lines, unless the user says it. A header is
+//! a first line whose words are known column names, or that has words where the lines
+//! after it have integers.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::error::Problem;
+use super::fields::{Separator, split};
+
+/// Whether the first line names the columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Header {
+    /// Found out from the file.
+    #[default]
+    Auto,
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// What names nodes have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdKind {
+    /// Found out from the file.
+    #[default]
+    Auto,
+    /// Non-negative integers.
+    Integer,
+    /// Any text.
+    String,
+}
+
+/// How to read a line of an edge list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) separator: Separator,
+    /// The number of fields of every line.
+    pub(crate) num_fields: usize,
+    pub(crate) source: usize,
+    pub(crate) target: usize,
+    pub(crate) weight: Option<usize>,
+    /// Whether ids are text.
+    pub(crate) string_ids: bool,
+    /// The line of the header, counted from 0, if there is one.
+    pub(crate) header_line: Option<u64>,
+    /// If the edges are entries of a matrix: its size. Ids then count from 1.
+    pub(crate) matrix_size: Option<u64>,
+}
+
+const SOURCE_NAMES: [&str; 9] =
+    ["src", "source", "from", "fromnodeid", "u", "node1", "id1", "head", "sourcenodeid"];
+const TARGET_NAMES: [&str; 10] =
+    ["dst", "target", "to", "tonodeid", "v", "node2", "id2", "tail", "targetnodeid", "dest"];
+const WEIGHT_NAMES: [&str; 3] = ["weight", "w", "value"];
+
+/// The column with one of the known names.
+fn find(names: &[String], known: &[&str]) -> Option<usize> {
+    names.iter().position(|name| known.contains(&name.to_ascii_lowercase().as_str()))
+}
+
+/// The columns of source, target and, if there is one, weight.
+pub(crate) fn named_columns(names: &[String]) -> Option<(usize, usize, Option<usize>)> {
+    Some((find(names, &SOURCE_NAMES)?, find(names, &TARGET_NAMES)?, find(names, &WEIGHT_NAMES)))
+}
+
+/// Whether a line holds no data.
+pub(crate) fn is_comment(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start(), [] | [b'#' | b'%', ..])
+}
+
+/// What the user says about the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LayoutOptions {
+    pub(crate) separator: Option<Separator>,
+    pub(crate) header: Header,
+    pub(crate) ids: IdKind,
+}
+
+/// Finds the layout from the first bytes of a file, which end with a whole line
+/// unless the file does not.
+///
+/// # Errors
+/// The line, counted from 0, and what is wrong there.
+pub(crate) fn detect(start: &[u8], options: LayoutOptions) -> Result<Layout, (Option<u64>, Problem)> {
+    let lines = (0_u64..).zip(start.split(|&byte| byte == b'\n'));
+    let mut lines = lines.filter(|(_, line)| !is_comment(line)).take(1000);
+    let (first_number, first_line) = lines.next().ok_or((None, Problem::NoEdges))?;
+    let at_first = |problem| (Some(first_number), problem);
+    let separator = options.separator.unwrap_or_else(|| Separator::guess(first_line));
+    let first = split(first_line, separator).map_err(at_first)?;
+    let later: Vec<Vec<String>> = lines.map_while(|(_, line)| split(line, separator).ok()).collect();
+
+    let columns = named_columns(&first);
+    let header = is_header(&first, &later, columns.is_some(), options).map_err(at_first)?;
+    let (source, target, weight) = match columns {
+        Some(columns) if header => columns,
+        _ => positions(first.len()).map_err(at_first)?,
+    };
+    let data = later.iter().chain((!header).then_some(&first));
+    let ids_are_integers = data
+        .flat_map(|fields| [fields.get(source), fields.get(target)])
+        .all(|id| id.is_none_or(|id| looks_like_integer(id)));
+    let string_ids = match options.ids {
+        IdKind::Auto => !ids_are_integers,
+        IdKind::Integer => false,
+        IdKind::String => true,
+    };
+    let header_line = header.then_some(first_number);
+    let num_fields = first.len();
+    Ok(Layout { separator, num_fields, source, target, weight, string_ids, header_line, matrix_size: None })
+}
+
+/// The columns by position, where no header names them.
+fn positions(num_fields: usize) -> Result<(usize, usize, Option<usize>), Problem> {
+    match num_fields {
+        2 => Ok((0, 1, None)),
+        3 => Ok((0, 1, Some(2))),
+        found => Err(Problem::Fields { needed: "2 or 3".into(), found }),
+    }
+}
+
+fn is_header(
+    first: &[String],
+    later: &[Vec<String>],
+    names_are_known: bool,
+    options: LayoutOptions,
+) -> Result<bool, Problem> {
+    let has_word = |fields: &[String]| fields.iter().take(2).any(|field| !looks_like_integer(field));
+    match options.header {
+        Header::No => Ok(false),
+        Header::Yes if !has_word(first) => Err(Problem::NoHeader(first.join(" "))),
+        Header::Yes => Ok(true),
+        Header::Auto if names_are_known => Ok(true),
+        // Words above integers: a header, unless ids are text and happen to be digits.
+        Header::Auto => {
+            let below_are_integers = !later.is_empty() && later.iter().all(|fields| !has_word(fields));
+            let only_words = first.iter().take(2).all(|field| !looks_like_integer(field));
+            Ok(options.ids != IdKind::String && only_words && below_are_integers)
+        }
+    }
+}
+
+fn looks_like_integer(field: &str) -> bool {
+    let digits = field.strip_prefix(['-', '+']).unwrap_or(field);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(text: &str) -> Layout {
+        detect(text.as_bytes(), LayoutOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn separators_are_found() {
+        assert_eq!(layout("1 2\n").separator, Separator::Whitespace);
+        assert_eq!(layout("1\t2\n").separator, Separator::Byte(b'\t'));
+        assert_eq!(layout("1,2,0.5\n").weight, Some(2));
+        assert_eq!(layout("# a comment\n\n1;2\n").separator, Separator::Byte(b';'));
+    }
+
+    #[test]
+    fn a_header_is_known_by_its_names() {
+        let found = layout("weight,Source,target,year\n0.5,ann,bob,1999\n");
+        assert_eq!((found.source, found.target, found.weight), (1, 2, Some(0)));
+        assert_eq!(found.header_line, Some(0));
+        assert!(found.string_ids);
+    }
+
+    #[test]
+    fn a_header_is_known_by_words_above_integers() {
+        let found = layout("% x\npaper cites\n1 2\n3 4\n");
+        assert_eq!(found.header_line, Some(1));
+        assert!(!found.string_ids);
+        assert_eq!(layout("ann bob\nbob eve\n").header_line, None);
+        assert_eq!(layout("1 2\n3 4\n").header_line, None);
+    }
+
+    #[test]
+    fn a_header_that_is_not_there_is_an_error() {
+        let options = LayoutOptions { header: Header::Yes, ..Default::default() };
+        let (line, problem) = detect(b"1 2\n3 4\n", options).unwrap_err();
+        assert_eq!(line, Some(0));
+        assert_eq!(problem.to_string(), "expected a header, found numbers: `1 2`");
+    }
+
+    #[test]
+    fn too_many_fields_without_a_header_are_an_error() {
+        let (_, problem) = detect(b"1 2 3 4 5\n", LayoutOptions::default()).unwrap_err();
+        assert_eq!(problem.to_string(), "expected 2 or 3 fields, found 5");
+    }
+
+    #[test]
+    fn a_negative_integer_is_still_taken_for_an_integer() {
+        assert!(!layout("1 -2\n").string_ids);
+    }
+}

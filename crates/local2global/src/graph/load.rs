@@ -1,0 +1,260 @@
+//! A file -> the graph to embed, and an account of what was left out.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::builder::{BuildOptions, Built, Dropped, build};
+use super::component::Components;
+use super::io::{
+    self, FeatureTable, Header, IdKind, Input, LabelTable, Numbered, NumberedEdges, Problem, ReadError,
+};
+use super::{Duplicates, Graph, NodeIds};
+use crate::progress::Progress;
+
+pub use super::io::Format;
+
+/// The settings of the graph stage: the table `[graph]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GraphConfig {
+    /// The format of the file; if not given, its name tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// Which part of the graph to keep.
+    pub component: Component,
+    /// Put every edge into both directions.
+    pub symmetrise: bool,
+    /// Keep edges from a node to itself.
+    pub self_loops: bool,
+    /// What happens to an edge that is listed more than once.
+    pub duplicates: Duplicates,
+    /// Whether the first line of a text file names its columns.
+    pub header: Header,
+    /// Whether the node ids of a text file are integers or text.
+    pub ids: IdKind,
+    /// A file of node features.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<PathBuf>,
+    /// A file of node labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PathBuf>,
+    /// The most bytes to unpack or set aside for one file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for GraphConfig {
+    fn default() -> Self {
+        let BuildOptions { symmetrise, self_loops, duplicates } = BuildOptions::default();
+        Self {
+            format: None,
+            component: Component::Largest,
+            symmetrise,
+            self_loops,
+            duplicates,
+            header: Header::Auto,
+            ids: IdKind::Auto,
+            features: None,
+            labels: None,
+            max_bytes: None,
+        }
+    }
+}
+
+impl GraphConfig {
+    fn build_options(&self) -> BuildOptions {
+        let Self { symmetrise, self_loops, duplicates, .. } = *self;
+        BuildOptions { symmetrise, self_loops, duplicates }
+    }
+
+    fn read_options(&self) -> io::ReadOptions {
+        let Self { format, header, ids, max_bytes, .. } = *self;
+        io::ReadOptions { format, header, ids, max_bytes }
+    }
+}
+
+/// Which part of a graph to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Component {
+    /// The largest connected component.
+    #[default]
+    Largest,
+    /// Everything, connected or not.
+    All,
+}
+
+/// A graph, ready for the next stage, and what became of the input.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The graph.
+    pub graph: Graph,
+    /// Counts of the graph and of what was left out.
+    pub summary: Summary,
+}
+
+/// Counts: what is in the graph, and what was left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Nodes of the graph.
+    pub nodes: usize,
+    /// Edges of the graph; an undirected one counts once.
+    pub edges: usize,
+    /// Stored edges: an undirected one counts twice.
+    pub directed_edges: usize,
+    /// Whether edges go both ways.
+    pub symmetric: bool,
+    /// Whether edges have weights.
+    pub weighted: bool,
+    /// Columns of features, 0 without features.
+    pub features: usize,
+    /// Classes, 0 without labels.
+    pub classes: usize,
+    /// The names of the classes.
+    pub class_names: Vec<String>,
+    /// Connected components of the input.
+    pub components: usize,
+    /// Neighbours of a node: fewest, mean, most.
+    pub degree: Degrees,
+    /// Nodes without neighbours.
+    pub isolated_nodes: usize,
+    /// What the input had and the graph has not.
+    pub dropped: DroppedTotals,
+}
+
+/// Neighbours of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Degrees {
+    pub min: usize,
+    pub mean: f64,
+    pub max: usize,
+}
+
+/// What the input had and the graph has not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedTotals {
+    /// Nodes outside the largest component.
+    pub nodes: usize,
+    /// Edges outside the largest component.
+    pub edges: usize,
+    /// Listed edges that did not become edges of their own.
+    #[serde(flatten)]
+    pub listed: Dropped,
+}
+
+/// Reads a graph from a file, with its features and labels, and cleans it.
+///
+/// # Errors
+/// [`ReadError`] with file, place and reason.
+pub fn load(path: &Path, config: &GraphConfig, progress: &dyn Progress) -> Result<Loaded, ReadError> {
+    let input = io::read(path, &config.read_options(), progress)?;
+    finish(input, path, config, progress)
+}
+
+/// Reads a graph that is part of the program, and cleans it.
+pub(super) fn load_built_in(
+    name: &str,
+    bytes: &'static [u8],
+    config: &GraphConfig,
+    progress: &dyn Progress,
+) -> Result<Loaded, ReadError> {
+    finish(io::read_built_in(name, bytes)?, Path::new(name), config, progress)
+}
+
+fn finish(
+    input: Input,
+    path: &Path,
+    config: &GraphConfig,
+    progress: &dyn Progress,
+) -> Result<Loaded, ReadError> {
+    let options = config.read_options();
+    let features = config.features.as_deref().map(|path| io::read_features(path, &options)).transpose()?;
+    let labels = config.labels.as_deref().map(|path| io::read_labels(path, &options)).transpose()?;
+    progress.begin("building the graph", 0, "edges");
+    let (built, ids) = number_and_build(&input_rows(&input, &features, &labels), input.edges, config);
+    let graph = built.graph.with_ids(input.ids.unwrap_or(ids)).map_err(|error| inconsistent(error, path))?;
+    let features = match features {
+        Some(table) => Some(table.attach(graph.ids())?),
+        None => input.features,
+    };
+    let labels = match labels {
+        Some(table) => Some(table.attach(graph.ids())?),
+        None => input.labels,
+    };
+    let graph = graph
+        .with_features(features)
+        .and_then(|graph| graph.with_labels(labels))
+        .map_err(|error| inconsistent(error, path))?;
+    if graph.num_nodes() == 0 || graph.num_edges() == 0 {
+        return Err(Problem::NoEdges.in_file(path));
+    }
+    let loaded = keep_component(graph, built.dropped, config.component);
+    progress.end();
+    Ok(loaded)
+}
+
+fn inconsistent(error: super::GraphError, path: &Path) -> ReadError {
+    Problem::Inconsistent(error.to_string()).in_file(path)
+}
+
+/// The number of nodes, where something other than the edges tells it.
+fn input_rows(input: &Input, features: &Option<FeatureTable>, labels: &Option<LabelTable>) -> Option<usize> {
+    let from_features = || features.as_ref().and_then(FeatureTable::rows_in_order);
+    let from_labels = || labels.as_ref().and_then(LabelTable::rows_in_order);
+    input.num_nodes.or_else(from_features).or_else(from_labels)
+}
+
+fn number_and_build(num_rows: &Option<usize>, edges: io::RawEdges, config: &GraphConfig) -> (Built, NodeIds) {
+    let Numbered { edges, ids } = io::number(edges, *num_rows);
+    let built = match edges {
+        NumberedEdges::Narrow(edges) => build(edges, ids.len(), &config.build_options()),
+        NumberedEdges::Wide(edges) => build(edges, ids.len(), &config.build_options()),
+    };
+    (built, ids)
+}
+
+fn keep_component(graph: Graph, listed: Dropped, component: Component) -> Loaded {
+    let components = Components::of(&graph);
+    let (nodes_before, edges_before) = (graph.num_nodes(), graph.num_edges());
+    let graph = match component {
+        Component::Largest if components.len() > 1 => {
+            graph.subgraph(&components.nodes_of(components.largest()))
+        }
+        _ => graph,
+    };
+    let dropped = DroppedTotals {
+        nodes: nodes_before - graph.num_nodes(),
+        edges: edges_before - graph.num_edges(),
+        listed,
+    };
+    let summary = Summary::of(&graph, components.len(), dropped);
+    Loaded { graph, summary }
+}
+
+impl Summary {
+    fn of(graph: &Graph, components: usize, dropped: DroppedTotals) -> Self {
+        let degrees = || graph.nodes().map(|node| graph.degree(node));
+        let degree = Degrees {
+            min: degrees().min().unwrap_or(0),
+            mean: graph.num_directed_edges() as f64 / graph.num_nodes().max(1) as f64,
+            max: degrees().max().unwrap_or(0),
+        };
+        let class_names = graph.labels().map_or(Vec::new(), |labels| labels.class_names().to_vec());
+        Self {
+            nodes: graph.num_nodes(),
+            edges: graph.num_edges(),
+            directed_edges: graph.num_directed_edges(),
+            symmetric: graph.is_symmetric(),
+            weighted: graph.weights().is_some(),
+            features: graph.features().map_or(0, super::Features::width),
+            classes: class_names.len(),
+            class_names,
+            components,
+            degree,
+            isolated_nodes: degrees().filter(|&degree| degree == 0).count(),
+            dropped,
+        }
+    }
+}

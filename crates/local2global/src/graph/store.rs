@@ -1,0 +1,331 @@
+//! The folder `1-graph/`: a graph on disk, opened without being read.
+//!
+//! ```text
+//! graph.json                 counts, written last: a folder without it is not finished
+//! indptr.npy (u64)           where the row of each node begins
+//! indices.npy (u32 or u64)   the neighbours, row after row
+//! weights.npy (f32)          their weights, if any
+//! features.npy (f32)         dense features; or sparse ones as
+//! features_{indptr,indices,data}.npy
+//! labels.npy                 i32 classes, -1 unknown; or u8 rows of zeros and ones
+//! ids.npy (u64) | ids.parquet   the user's own node ids
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, LargeStringArray, RecordBatch};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde::{Deserialize, Serialize};
+
+use super::features::{DenseFeatures, SparseFeatures};
+use super::labels::LabelKind;
+use super::load::Summary;
+use super::{Features, Graph, GraphError, Labels, NodeIds, StringTable, Targets};
+use crate::npy::{self, Element, NpyError};
+use crate::run_dir::{FileError, write_array, write_atomically, write_json};
+
+/// Why a stored graph could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages name the fields")]
+pub enum StoreError {
+    /// A file is missing or cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+
+    /// A file is damaged.
+    #[error("{}: {problem}", path.display())]
+    Damaged { path: PathBuf, problem: String },
+
+    /// The folder does not hold a finished graph.
+    #[error("`{}` holds no finished graph", path.display())]
+    Unfinished { path: PathBuf },
+}
+
+/// What `graph.json` says: counts, and which arrays there are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// The counts.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// How features are stored.
+    pub feature_layout: Layout,
+}
+
+/// How features are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// There are none.
+    None,
+    /// As one full matrix.
+    Dense,
+    /// As compressed sparse rows.
+    Sparse,
+}
+
+const DESCRIPTION: &str = "graph.json";
+
+/// The files a stored graph can have besides its description.
+const ARRAYS: [&str; 10] = [
+    "indptr.npy",
+    "indices.npy",
+    "weights.npy",
+    "features.npy",
+    "features_indptr.npy",
+    "features_indices.npy",
+    "features_data.npy",
+    "labels.npy",
+    "ids.npy",
+    "ids.parquet",
+];
+
+/// Writes a graph into a folder, replacing what was there.
+///
+/// # Errors
+/// [`FileError`] if a file cannot be written; the folder then holds no finished graph.
+pub fn write(folder: &Path, graph: &Graph, summary: &Summary) -> Result<(), FileError> {
+    for stale in std::iter::once(&DESCRIPTION).chain(&ARRAYS) {
+        remove_if_there(&folder.join(stale))?;
+    }
+    let file = |name: &str| folder.join(name);
+    write_flat(&file("indptr.npy"), graph.offsets())?;
+    match graph.targets() {
+        Targets::Narrow(targets) => write_flat(&file("indices.npy"), targets)?,
+        Targets::Wide(targets) => write_flat(&file("indices.npy"), targets)?,
+    }
+    if let Some(weights) = graph.weights() {
+        write_flat(&file("weights.npy"), weights)?;
+    }
+    let feature_layout = write_features(folder, graph.features())?;
+    write_labels(&file("labels.npy"), graph.labels())?;
+    write_ids(folder, graph.ids())?;
+    write_json(&file(DESCRIPTION), &Description { summary: summary.clone(), feature_layout })
+}
+
+fn remove_if_there(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(FileError::at("replace", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_flat<T: Element>(path: &Path, values: &[T]) -> Result<(), FileError> {
+    write_array(path, &[values.len()], values)
+}
+
+fn write_features(folder: &Path, features: Option<&Features>) -> Result<Layout, FileError> {
+    match features {
+        None => Ok(Layout::None),
+        Some(all @ Features::Dense(dense)) => {
+            write_array(&folder.join("features.npy"), &[all.num_rows(), all.width()], dense.values())?;
+            Ok(Layout::Dense)
+        }
+        Some(Features::Sparse(sparse)) => {
+            write_flat(&folder.join("features_indptr.npy"), sparse.offsets())?;
+            write_flat(&folder.join("features_indices.npy"), sparse.columns())?;
+            write_flat(&folder.join("features_data.npy"), sparse.values())?;
+            Ok(Layout::Sparse)
+        }
+    }
+}
+
+fn write_labels(path: &Path, labels: Option<&Labels>) -> Result<(), FileError> {
+    let Some(labels) = labels else { return Ok(()) };
+    match labels.kind() {
+        LabelKind::Single(classes) => write_flat(path, classes),
+        LabelKind::Multi(rows) => write_array(path, &[labels.num_rows(), labels.num_classes()], rows),
+    }
+}
+
+fn write_ids(folder: &Path, ids: &NodeIds) -> Result<(), FileError> {
+    match ids {
+        NodeIds::Range(len) => write_flat(&folder.join("ids.npy"), &(0..*len as u64).collect::<Vec<_>>()),
+        NodeIds::Integers(ids) => write_flat(&folder.join("ids.npy"), ids),
+        NodeIds::Strings(table) => write_atomically(&folder.join("ids.parquet"), |sink| {
+            let column: ArrayRef = Arc::new(LargeStringArray::from_iter_values(table.iter()));
+            let batch = RecordBatch::try_from_iter([("id", column)]).map_err(std::io::Error::other)?;
+            let mut writer = ArrowWriter::try_new(sink, batch.schema(), None)?;
+            writer.write(&batch)?;
+            writer.close()?;
+            Ok(())
+        }),
+    }
+}
+
+/// Opens a stored graph; its arrays are mapped and read when they are used.
+///
+/// # Errors
+/// [`StoreError`] if the folder holds no finished graph, or files do not fit together.
+pub fn open(folder: &Path) -> Result<(Graph, Description), StoreError> {
+    let description = read_description(folder)?;
+    let offsets = map(folder, "indptr.npy")?;
+    let targets = match npy::map::<u32>(&folder.join("indices.npy")) {
+        Ok(array) => Targets::Narrow(array.values),
+        Err(NpyError::Type { .. }) => Targets::Wide(map(folder, "indices.npy")?),
+        Err(error) => return Err(damaged(folder, "indices.npy")(error)),
+    };
+    let weights = description.summary.weighted.then(|| map(folder, "weights.npy")).transpose()?;
+    let features = open_features(folder, &description)?;
+    let labels = match description.summary.classes {
+        0 => None,
+        _ => Some(open_labels(folder, &description.summary.class_names)?),
+    };
+    let ids = open_ids(folder)?;
+    let graph = Graph::from_rows_unchecked(offsets, targets, description.summary.symmetric)
+        .and_then(|graph| graph.with_weights(weights))
+        .and_then(|graph| graph.with_ids(ids))
+        .and_then(|graph| graph.with_features(features))
+        .and_then(|graph| graph.with_labels(labels))
+        .and_then(|graph| check_counts(graph, &description.summary))
+        .map_err(damaged(folder, ""))?;
+    Ok((graph, description))
+}
+
+fn read_description(folder: &Path) -> Result<Description, StoreError> {
+    let path = folder.join(DESCRIPTION);
+    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => StoreError::Unfinished { path: folder.to_owned() },
+        _ => FileError::at("read", &path)(error).into(),
+    })?;
+    serde_json::from_str(&text).map_err(damaged(folder, DESCRIPTION))
+}
+
+fn check_counts(graph: Graph, summary: &Summary) -> Result<Graph, GraphError> {
+    let counts = [
+        ("nodes", graph.num_nodes(), summary.nodes),
+        ("stored edges", graph.num_directed_edges(), summary.directed_edges),
+    ];
+    match counts.into_iter().find(|(_, found, needed)| found != needed) {
+        Some((what, found, needed)) => Err(GraphError::Length { what, found, needed }),
+        None => Ok(graph),
+    }
+}
+
+/// Turns any error about a file into one that names the file.
+fn damaged<E: std::fmt::Display>(folder: &Path, name: &str) -> impl FnOnce(E) -> StoreError {
+    let path = folder.join(name);
+    move |error| StoreError::Damaged { path, problem: error.to_string() }
+}
+
+fn map<T: Element>(folder: &Path, name: &str) -> Result<crate::buffer::Buffer<T>, StoreError> {
+    npy::map::<T>(&folder.join(name)).map(|array| array.values).map_err(damaged(folder, name))
+}
+
+fn open_features(folder: &Path, description: &Description) -> Result<Option<Features>, StoreError> {
+    let width = description.summary.features;
+    match description.feature_layout {
+        Layout::None => Ok(None),
+        Layout::Dense => {
+            let dense = DenseFeatures::new(description.summary.nodes, width, map(folder, "features.npy")?);
+            dense.map(|dense| Some(Features::Dense(dense))).map_err(damaged(folder, "features.npy"))
+        }
+        Layout::Sparse => {
+            let offsets = map(folder, "features_indptr.npy")?;
+            let columns = map(folder, "features_indices.npy")?;
+            let sparse = SparseFeatures::new(width, offsets, columns, map(folder, "features_data.npy")?);
+            sparse
+                .map(|sparse| Some(Features::Sparse(sparse)))
+                .map_err(damaged(folder, "features_indptr.npy"))
+        }
+    }
+}
+
+fn open_labels(folder: &Path, class_names: &[String]) -> Result<Labels, StoreError> {
+    let path = folder.join("labels.npy");
+    match npy::map::<i32>(&path) {
+        Ok(array) => Ok(Labels::single(array.values, class_names.to_vec())),
+        Err(NpyError::Type { .. }) => {
+            Ok(Labels::multi(map(folder, "labels.npy")?, class_names.len(), class_names.to_vec()))
+        }
+        Err(error) => Err(damaged(folder, "labels.npy")(error)),
+    }
+}
+
+fn open_ids(folder: &Path) -> Result<NodeIds, StoreError> {
+    let path = folder.join("ids.parquet");
+    if !path.exists() {
+        return Ok(NodeIds::Integers(map(folder, "ids.npy")?));
+    }
+    let file = fs::File::open(&path).map_err(FileError::at("read", &path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged(folder, "ids.parquet"))?;
+    let batches = builder.build().map_err(damaged(folder, "ids.parquet"))?;
+    let mut table = StringTable::new();
+    for batch in batches {
+        let batch = batch.map_err(damaged(folder, "ids.parquet"))?;
+        let Some(ids) = batch.column(0).as_string_opt::<i64>() else {
+            return Err(damaged(folder, "ids.parquet")("ids are not text"));
+        };
+        ids.iter().flatten().for_each(|id| table.push(id));
+    }
+    Ok(NodeIds::Strings(table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::builtin;
+    use crate::graph::load::{GraphConfig, Loaded, load};
+    use crate::progress::Silent;
+
+    fn stored(loaded: &Loaded) -> (tempfile::TempDir, Graph) {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &loaded.graph, &loaded.summary).unwrap();
+        let (graph, description) = open(folder.path()).unwrap();
+        assert_eq!(description.summary, loaded.summary);
+        (folder, graph)
+    }
+
+    fn graph_of(text: &str) -> Loaded {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        load(file.path(), &GraphConfig::default(), &Silent).unwrap()
+    }
+
+    #[test]
+    fn cora_comes_back_as_it_was() {
+        let cora = builtin::open("cora", &[], &GraphConfig::default(), &Silent).unwrap();
+        let (_folder, graph) = stored(&cora);
+        assert_eq!(graph, cora.graph);
+    }
+
+    #[test]
+    fn weights_and_text_ids_come_back() {
+        let loaded = graph_of("ann bob 0.5\nbob eve 2\n");
+        let (folder, graph) = stored(&loaded);
+        assert_eq!(graph, loaded.graph);
+        assert!(folder.path().join("ids.parquet").exists());
+    }
+
+    #[test]
+    fn a_new_graph_replaces_all_of_the_old_one() {
+        let (folder, _) = stored(&graph_of("ann bob 0.5\nbob eve 2\n"));
+        let unweighted = graph_of("7 8\n8 9\n");
+        write(folder.path(), &unweighted.graph, &unweighted.summary).unwrap();
+        assert_eq!(open(folder.path()).unwrap().0, unweighted.graph);
+        assert!(!folder.path().join("weights.npy").exists());
+    }
+
+    #[test]
+    fn missing_cut_and_foreign_files_are_named() {
+        let (folder, _) = stored(&graph_of("0 1 0.5\n1 2 2\n"));
+        let error = || open(folder.path()).unwrap_err().to_string();
+        fs::copy(folder.path().join("ids.npy"), folder.path().join("weights.npy")).unwrap();
+        assert!(error().ends_with("weights.npy: array has type <u8, needed f32"), "{}", error());
+        fs::OpenOptions::new()
+            .write(true)
+            .open(folder.path().join("indptr.npy"))
+            .unwrap()
+            .set_len(140)
+            .unwrap();
+        assert!(error().ends_with("indptr.npy: array ends after 1 of 4 values"), "{}", error());
+        fs::remove_file(folder.path().join("graph.json")).unwrap();
+        assert!(error().ends_with("holds no finished graph"));
+    }
+}
