@@ -54,13 +54,6 @@ impl Terminal {
         Self { mode, current: Mutex::new(None), cancelled }
     }
 
-    /// A line for people.
-    pub(crate) fn say(&self, text: &str) {
-        if self.mode != Mode::Silent {
-            print_line(text);
-        }
-    }
-
     fn with_task(&self, act: impl FnOnce(&mut Task)) {
         if let Some(task) = &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner) {
             act(task);
