@@ -1,21 +1,52 @@
 //! Embed a graph in overlapping patches, and stitch the patches into one embedding.
+//!
+//! ```text
+//! graph -> partition -> patch -> embed -> align -> evaluate -> report
+//! ```
+//!
+//! Each stage is a module, and they are listed below in the order of the data. Stages
+//! exchange plain data that can be saved, so each can run alone, resume, or move to
+//! another machine; [`run_dir`] tells which files they leave. The method is that of
+//! Jeub, Colavizza, Dong, Bazzi and Cucuringu, "Local2Global: Scaling global
+//! representation learning on graphs via local training".
+//!
+//! # Examples
+//! ```
+//! use local2global::graph::{builtin, load::GraphConfig, store};
+//! use local2global::progress::Silent;
+//! use local2global::run_dir::RunDir;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! let run = RunDir::new(folder.join("cora"));
+//! let cora = builtin::open("cora", &[], &GraphConfig::default(), &Silent)?;
+//! store::write(&run.graph(), &cora.graph, &cora.summary)?;
+//!
+//! // Opened, not loaded: the arrays are mapped.
+//! let (graph, description) = store::open(&run.graph())?;
+//! assert_eq!(graph.num_nodes(), 2485);
+//! assert_eq!(description.summary.features, 1433);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 // The stages, in the order of the data.
 
 pub mod graph;
 
-// What they share.
+// The run as a whole: its settings, its folder, its chance.
 
-pub mod npy;
+pub mod config;
 
-pub mod buffer;
+pub mod run_dir;
 
 pub mod seed;
 
 pub mod progress;
 
+// What the stages are built on.
+
+pub mod npy;
+
+pub mod buffer;
+
 pub mod memory;
-
-pub mod run_dir;
-
-pub mod config;

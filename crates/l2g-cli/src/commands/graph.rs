@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use local2global::graph::builtin;
 use local2global::graph::io::Format;
-use local2global::graph::load::{Component, GraphConfig, Loaded, Summary};
+use local2global::graph::load::{Component, DroppedTotals, GraphConfig, Loaded, Summary};
 use local2global::graph::store;
 use local2global::memory;
 use local2global::run_dir::RunDir;
@@ -98,7 +98,7 @@ struct Record<'a> {
 
 pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| default_folder(&args.graph));
-    let loaded = load(&args.graph, &args.input, context)?;
+    let loaded = args.input.load(&args.input.settings(&args.graph, context), context)?;
     let folder = RunDir::new(&out).graph();
     store::write(&folder, &loaded.graph, &loaded.summary)?;
     let record = Record {
@@ -114,23 +114,25 @@ pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()>
     context.output.show(&record, &rows)
 }
 
-/// The settings of the graph stage, flags included.
-fn settings(args: &InputArgs, config: &GraphConfig) -> GraphConfig {
-    let mut config = config.clone();
-    config.format = args.format.map(Into::into).or(config.format);
-    config.features = args.features.clone().or(config.features);
-    config.labels = args.labels.clone().or(config.labels);
-    config.component = args.component.map_or(config.component, Into::into);
-    config.symmetrise &= !args.directed;
-    config
-}
+impl InputArgs {
+    /// The settings of the graph stage, flags included.
+    pub(crate) fn settings(&self, graph: &str, context: &Context) -> GraphConfig {
+        let mut config = context.config.graph.clone();
+        config.input = Some(graph.to_owned());
+        config.format = self.format.map(Into::into).or(config.format);
+        config.features = self.features.clone().or(config.features);
+        config.labels = self.labels.clone().or(config.labels);
+        config.component = self.component.map_or(config.component, Into::into);
+        config.symmetrise &= !self.directed;
+        config
+    }
 
-/// Reads the graph a user names.
-pub(crate) fn load(name: &str, args: &InputArgs, context: &Context) -> anyhow::Result<Loaded> {
-    let folders = data_folders(args.data.clone());
-    let config = settings(args, &context.config.graph);
-    builtin::open(name, &folders, &config, &context.progress)
-        .with_context(|| format!("could not read the graph `{name}`"))
+    /// Reads the graph that the settings name.
+    pub(crate) fn load(&self, config: &GraphConfig, context: &Context) -> anyhow::Result<Loaded> {
+        let name = config.input.as_deref().unwrap_or("cora");
+        builtin::open(name, &data_folders(self.data.clone()), config, &context.progress)
+            .with_context(|| format!("could not read the graph `{name}`"))
+    }
 }
 
 /// Where named data sets are looked for.
@@ -153,41 +155,40 @@ pub(crate) fn default_folder(graph: &str) -> PathBuf {
 
 /// The counts, as rows of a table.
 pub(crate) fn rows(summary: &Summary) -> Vec<(&'static str, String)> {
-    let dropped = &summary.dropped;
+    let degree = &summary.degree;
     let mut rows = vec![
         ("nodes", grouped(summary.nodes)),
         ("edges", grouped(summary.edges)),
-        (
-            "degree",
-            format!(
-                "{} to {}, mean {:.1}",
-                summary.degree.min,
-                grouped(summary.degree.max),
-                summary.degree.mean
-            ),
-        ),
+        ("degree", format!("{} to {}, mean {:.1}", degree.min, grouped(degree.max), degree.mean)),
         ("features", grouped(summary.features)),
         ("classes", grouped(summary.classes)),
         ("components", grouped(summary.components)),
     ];
-    let mut drops = Vec::new();
-    let mut count = |number: usize, what: &str| {
-        if number > 0 {
-            drops.push(format!("{} {what}", grouped(number)));
-        }
-    };
-    count(dropped.nodes, "nodes and");
-    count(dropped.edges, "edges outside the largest component");
-    count(dropped.listed.duplicates, "edges listed again");
-    count(dropped.listed.self_loops, "self-loops");
-    count(dropped.listed.zero_weights, "edges of weight 0");
-    if !drops.is_empty() {
-        rows.push(("left out", drops.join(", ").replace("and,", "and")));
-    }
     if summary.isolated_nodes > 0 {
-        rows.push(("isolated", grouped(summary.isolated_nodes)));
+        rows.push(("isolated", format!("{} nodes", grouped(summary.isolated_nodes))));
+    }
+    let left_out = left_out(&summary.dropped);
+    if !left_out.is_empty() {
+        rows.push(("left out", left_out.join(", ")));
     }
     rows
+}
+
+/// What the input had and the graph has not, in words.
+fn left_out(dropped: &DroppedTotals) -> Vec<String> {
+    let DroppedTotals { nodes, edges, listed } = dropped;
+    let outside =
+        format!("{} nodes and {} edges outside the largest component", grouped(*nodes), grouped(*edges));
+    let counted = |count: usize, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
+    [
+        (*nodes > 0).then_some(outside),
+        counted(listed.duplicates, "edges listed again"),
+        counted(listed.self_loops, "self-loops"),
+        counted(listed.zero_weights, "edges of weight 0"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 impl From<FormatArg> for Format {

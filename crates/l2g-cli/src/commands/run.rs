@@ -1,15 +1,17 @@
 //! `l2g run [GRAPH]`: the whole way.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use local2global::config::Config;
 use local2global::graph::load::Summary;
 use local2global::graph::store;
 use local2global::memory;
-use local2global::run_dir::{RunDir, write_atomically};
+use local2global::run_dir::{FileError, RunDir, write_atomically};
 use serde::Serialize;
 
-use super::graph::{InputArgs, default_folder, load, rows};
+use super::graph::{InputArgs, default_folder, rows};
 use crate::context::Context;
 use crate::output::bytes;
 
@@ -18,11 +20,10 @@ use crate::output::bytes;
 /// So far the way ends after the graph stage: the graph is read, cleaned and written.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g run\n  l2g run edges.csv.gz --out runs/mine\n  \
-    l2g run --config runs/mine/run.toml edges.csv.gz")]
+    l2g run --config runs/mine/run.toml")]
 pub(crate) struct RunArgs {
-    /// A data set by name, or a file; `l2g graph --help` lists the formats
-    #[arg(default_value = "cora")]
-    graph: String,
+    /// A data set by name, or a file; `l2g graph --help` lists the formats [default: cora]
+    graph: Option<String>,
 
     /// The run folder [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
@@ -42,14 +43,26 @@ struct Record<'a> {
     out: &'a PathBuf,
 }
 
-pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
-    let out = args.out.clone().unwrap_or_else(|| default_folder(&args.graph));
-    let run = RunDir::new(&out);
-    let loaded = load(&args.graph, &args.input, context)?;
+/// Writes the settings, flags and defaults filled in, so that the run can be repeated.
+fn write_settings(run: &RunDir, config: &Config) -> Result<(), FileError> {
+    let version = env!("CARGO_PKG_VERSION");
     write_atomically(&run.settings(), |sink| {
-        use std::io::Write;
-        sink.write_all(context.config.to_toml().as_bytes())
-    })?;
+        writeln!(
+            sink,
+            "# local2global {version}; repeat with `l2g run --config run.toml`\n{}",
+            config.to_toml()
+        )
+    })
+}
+
+pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
+    let mut config = context.config.clone();
+    let input = args.graph.clone().or(config.graph.input.take()).unwrap_or_else(|| "cora".to_owned());
+    config.graph = args.input.settings(&input, context);
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&input));
+    let run = RunDir::new(&out);
+    let loaded = args.input.load(&config.graph, context)?;
+    write_settings(&run, &config)?;
     store::write(&run.graph(), &loaded.graph, &loaded.summary)?;
     let record = Record {
         summary: &loaded.summary,

@@ -1,6 +1,7 @@
 //! A file -> the graph to embed, and an account of what was left out.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ pub use super::io::Format;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GraphConfig {
+    /// The graph: the name of a data set, or a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
     /// The format of the file; if not given, its name tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
@@ -48,6 +52,7 @@ impl Default for GraphConfig {
     fn default() -> Self {
         let BuildOptions { symmetrise, self_loops, duplicates } = BuildOptions::default();
         Self {
+            input: None,
             format: None,
             component: Component::Largest,
             symmetrise,
@@ -92,6 +97,19 @@ pub struct Loaded {
     pub graph: Graph,
     /// Counts of the graph and of what was left out.
     pub summary: Summary,
+    /// How long it took.
+    pub seconds: LoadSeconds,
+}
+
+/// How long the steps of loading took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LoadSeconds {
+    /// Reading and parsing the file.
+    pub read: f64,
+    /// Numbering the nodes, sorting and merging the edges.
+    pub build: f64,
+    /// Finding the components and keeping the largest.
+    pub component: f64,
 }
 
 /// Counts: what is in the graph, and what was left out.
@@ -149,8 +167,9 @@ pub struct DroppedTotals {
 /// # Errors
 /// [`ReadError`] with file, place and reason.
 pub fn load(path: &Path, config: &GraphConfig, progress: &dyn Progress) -> Result<Loaded, ReadError> {
+    let started = Instant::now();
     let input = io::read(path, &config.read_options(), progress)?;
-    finish(input, path, config, progress)
+    finish(input, path, config, started, progress)
 }
 
 /// Reads a graph that is part of the program, and cleans it.
@@ -160,20 +179,25 @@ pub(super) fn load_built_in(
     config: &GraphConfig,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
-    finish(io::read_built_in(name, bytes)?, Path::new(name), config, progress)
+    let started = Instant::now();
+    finish(io::read_built_in(name, bytes)?, Path::new(name), config, started, progress)
 }
 
 fn finish(
     input: Input,
     path: &Path,
     config: &GraphConfig,
+    started: Instant,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
     let options = config.read_options();
     let features = config.features.as_deref().map(|path| io::read_features(path, &options)).transpose()?;
     let labels = config.labels.as_deref().map(|path| io::read_labels(path, &options)).transpose()?;
+    let read = started.elapsed().as_secs_f64();
     progress.begin("building the graph", 0, "edges");
-    let (built, ids) = number_and_build(&input_rows(&input, &features, &labels), input.edges, config);
+    let num_rows = input_rows(&input, &features, &labels);
+    let (built, ids) = number_and_build(num_rows, input.edges, config);
+    let build = started.elapsed().as_secs_f64() - read;
     let graph = built.graph.with_ids(input.ids.unwrap_or(ids)).map_err(|error| inconsistent(error, path))?;
     let features = match features {
         Some(table) => Some(table.attach(graph.ids())?),
@@ -190,9 +214,10 @@ fn finish(
     if graph.num_nodes() == 0 || graph.num_edges() == 0 {
         return Err(Problem::NoEdges.in_file(path));
     }
-    let loaded = keep_component(graph, built.dropped, config.component);
+    let (graph, summary) = keep_component(graph, built.dropped, config.component);
     progress.end();
-    Ok(loaded)
+    let component = started.elapsed().as_secs_f64() - read - build;
+    Ok(Loaded { graph, summary, seconds: LoadSeconds { read, build, component } })
 }
 
 fn inconsistent(error: super::GraphError, path: &Path) -> ReadError {
@@ -206,8 +231,8 @@ fn input_rows(input: &Input, features: &Option<FeatureTable>, labels: &Option<La
     input.num_nodes.or_else(from_features).or_else(from_labels)
 }
 
-fn number_and_build(num_rows: &Option<usize>, edges: io::RawEdges, config: &GraphConfig) -> (Built, NodeIds) {
-    let Numbered { edges, ids } = io::number(edges, *num_rows);
+fn number_and_build(num_rows: Option<usize>, edges: io::RawEdges, config: &GraphConfig) -> (Built, NodeIds) {
+    let Numbered { edges, ids } = io::number(edges, num_rows);
     let built = match edges {
         NumberedEdges::Narrow(edges) => build(edges, ids.len(), &config.build_options()),
         NumberedEdges::Wide(edges) => build(edges, ids.len(), &config.build_options()),
@@ -215,7 +240,7 @@ fn number_and_build(num_rows: &Option<usize>, edges: io::RawEdges, config: &Grap
     (built, ids)
 }
 
-fn keep_component(graph: Graph, listed: Dropped, component: Component) -> Loaded {
+fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph, Summary) {
     let components = Components::of(&graph);
     let (nodes_before, edges_before) = (graph.num_nodes(), graph.num_edges());
     let graph = match component {
@@ -230,7 +255,7 @@ fn keep_component(graph: Graph, listed: Dropped, component: Component) -> Loaded
         listed,
     };
     let summary = Summary::of(&graph, components.len(), dropped);
-    Loaded { graph, summary }
+    (graph, summary)
 }
 
 impl Summary {

@@ -1,0 +1,162 @@
+//! `l2g graph` and `l2g run`, through the real binary.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+struct Run {
+    folder: tempfile::TempDir,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs `l2g` inside the folder of the test.
+    fn l2g(&self, arguments: &[&str]) -> Output {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+        command.current_dir(self.path()).env_remove("L2G_DATA").args(arguments);
+        command.output().unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.l2g(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn run_without_a_graph_reads_cora() {
+    let run = Run::new();
+    let output = run.l2g(&["run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("2 485"), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+    assert!(run.path().join("runs/cora/run.toml").exists());
+    assert!(run.path().join("runs/cora/1-graph/graph.json").exists());
+}
+
+#[test]
+fn json_has_the_counts_and_nothing_else_is_printed() {
+    let run = Run::new();
+    let counts = run.json(&["graph", "cora", "--json", "--quiet"]);
+    assert_eq!(counts["nodes"], 2485);
+    assert_eq!(counts["edges"], 5069);
+    assert_eq!(counts["directed_edges"], 10138);
+    assert_eq!(counts["features"], 1433);
+    assert_eq!(counts["classes"], 7);
+    assert_eq!(counts["components"], 78);
+    assert_eq!(counts["dropped"]["nodes"], 223);
+}
+
+#[test]
+fn one_and_two_threads_write_the_same_bytes() {
+    let run = Run::new();
+    let text: String = (0..20_000_u64).map(|i| format!("{} {}\n", i % 997, i * i % 991)).collect();
+    run.put("edges.txt", &text);
+    for threads in ["1", "2"] {
+        run.json(&["graph", "edges.txt", "--json", "--threads", threads, "--out", threads]);
+    }
+    for file in ["indptr.npy", "indices.npy", "ids.npy", "graph.json"] {
+        let bytes = |threads: &str| fs::read(run.path().join(threads).join("1-graph").join(file)).unwrap();
+        assert_eq!(bytes("1"), bytes("2"), "{file}");
+    }
+}
+
+#[test]
+fn bad_input_fails_with_one_sentence_and_leaves_nothing() {
+    let run = Run::new();
+    run.put("edges.txt", "1 2\n3 -4\n");
+    let output = run.l2g(&["graph", "edges.txt", "--out", "out"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        stderr(&output),
+        "error: could not read the graph `edges.txt`\n  caused by: edges.txt:2: node id -4 is negative\n"
+    );
+    assert!(!run.path().join("out").exists());
+}
+
+#[test]
+fn errors_come_with_a_hint() {
+    let run = Run::new();
+    let message = |arguments: &[&str]| {
+        let output = run.l2g(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        stderr(&output)
+    };
+    insta::assert_snapshot!(message(&["graph", "nowhere.txt"]));
+    insta::assert_snapshot!(message(&["graph", "amazon-photo"]));
+    run.put("names.txt", &("1 2\n".repeat(1000) + "ann bob\n"));
+    insta::assert_snapshot!(message(&["graph", "names.txt"]));
+    fs::write(run.path().join("wrong.txt"), b"PAR1 and more").unwrap();
+    insta::assert_snapshot!(message(&["graph", "wrong.txt"]));
+    insta::assert_snapshot!(message(&["graph", "."]));
+}
+
+#[test]
+fn errors_are_json_too_when_asked_for() {
+    let run = Run::new();
+    let output = run.l2g(&["graph", "nowhere.txt", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(record["error"], "could not read the graph `nowhere.txt`: nowhere.txt: file is not there");
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let run = Run::new();
+    assert_eq!(run.l2g(&["grpah"]).status.code(), Some(2));
+    assert_eq!(run.l2g(&["graph"]).status.code(), Some(2));
+    assert_eq!(run.l2g(&["graph", "cora", "--threads", "0"]).status.code(), Some(2));
+    let output = run.l2g(&["graph", "cora", "--set", "graph.componnent=all"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        stderr(&output),
+        "error: there is no setting `graph.componnent`; did you mean `graph.component`?\n"
+    );
+}
+
+#[test]
+fn settings_come_from_a_file_and_are_written_back() {
+    let run = Run::new();
+    run.put("mine.toml", "seed = 9\n[graph]\ncomponent = \"all\"\n");
+    let counts = run.json(&["run", "--config", "mine.toml", "--json"]);
+    assert_eq!(counts["nodes"], 2708);
+    let again = run.json(&["run", "--config", "runs/cora/run.toml", "--json", "--out", "again"]);
+    assert_eq!(again["nodes"], 2708);
+    let settings = |folder: &str| fs::read_to_string(run.path().join(folder).join("run.toml")).unwrap();
+    assert!(settings("again").contains("seed = 9"));
+    assert_eq!(settings("again"), settings("runs/cora"));
+}
+
+#[test]
+fn flags_are_part_of_the_settings_that_are_written() {
+    let run = Run::new();
+    run.json(&["run", "--component", "all", "--json"]);
+    let settings = fs::read_to_string(run.path().join("runs/cora/run.toml")).unwrap();
+    assert!(settings.contains("component = \"all\""), "{settings}");
+}
+
+#[test]
+fn help_teaches() {
+    let run = Run::new();
+    let help = |arguments: &[&str]| String::from_utf8(run.l2g(arguments).stdout).unwrap();
+    insta::assert_snapshot!(help(&["--help"]));
+    insta::assert_snapshot!(help(&["graph", "--help"]));
+}

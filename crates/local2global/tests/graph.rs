@@ -1,0 +1,480 @@
+//! The graph stage from the outside: every format gives the same graph, and every bad
+//! file gets one clear sentence.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use local2global::graph::labels::{LabelKind, UNKNOWN};
+use local2global::graph::load::{Component, Format, GraphConfig, Loaded, load};
+use local2global::graph::{Duplicates, Features, NodeId};
+use local2global::npy;
+use local2global::progress::Silent;
+use parquet::arrow::ArrowWriter;
+
+/// A folder for the files of one test.
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn array<T: npy::Element>(&self, name: &str, shape: &[usize], values: &[T]) -> PathBuf {
+        self.put(name, npy_bytes(shape, values))
+    }
+
+    fn archive(&self, name: &str, arrays: &[(&str, Vec<u8>)]) -> PathBuf {
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for (array, bytes) in arrays {
+            zip.start_file(format!("{array}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        self.put(name, zip.finish().unwrap().into_inner())
+    }
+
+    fn table(&self, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        self.put(name, bytes)
+    }
+}
+
+fn npy_bytes<T: npy::Element>(shape: &[usize], values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    npy::write(&mut bytes, shape, values).unwrap();
+    bytes
+}
+
+/// The header of an array with any type name, and the bytes after it.
+fn raw_npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((text.len() as u16).to_le_bytes());
+    bytes.extend(text.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn everything() -> GraphConfig {
+    GraphConfig { component: Component::All, ..Default::default() }
+}
+
+fn read(path: &Path) -> Loaded {
+    load(path, &everything(), &Silent).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The message for a bad file, without the folder.
+fn error_with(path: &Path, config: &GraphConfig) -> String {
+    let error = load(path, config, &Silent).expect_err("the file is bad").to_string();
+    let folder = format!("{}/", path.parent().unwrap().display());
+    error.replace(&folder, "")
+}
+
+fn error(path: &Path) -> String {
+    error_with(path, &everything())
+}
+
+/// The graph 0-1, 1-2, 2-0, 3-4 in all formats.
+fn same_graph_in_all_formats(files: &Files) -> Vec<PathBuf> {
+    let text = "0 1\n1 2\n2 0\n3 4\n";
+    let csr = |prefix: &str| {
+        vec![
+            (format!("{prefix}indptr"), npy_bytes(&[6], &[0_i32, 1, 2, 3, 4, 4])),
+            (format!("{prefix}indices"), npy_bytes(&[4], &[1_i32, 2, 0, 4])),
+            (format!("{prefix}data"), npy_bytes(&[4], &[1.0_f32; 4])),
+            (format!("{prefix}shape"), npy_bytes(&[2], &[5_i64, 5])),
+        ]
+    };
+    let archive = |name: &str, arrays: Vec<(String, Vec<u8>)>| {
+        let arrays: Vec<(&str, Vec<u8>)> =
+            arrays.iter().map(|(name, bytes)| (name.as_str(), bytes.clone())).collect();
+        files.archive(name, &arrays)
+    };
+    let mut scipy = csr("");
+    scipy.push(("format".into(), raw_npy("|S3", "()", b"csr")));
+    let src: ArrayRef = Arc::new(Int64Array::from(vec![0, 1, 2, 3]));
+    let dst: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 0, 4]));
+    vec![
+        files.put("a.txt", text),
+        files.put("comments.txt", format!("# c\n% d\n\n{text}\n# end")),
+        files.put("windows.txt", text.replace('\n', "\r\n")),
+        files.put("bom.txt", format!("\u{feff}{text}")),
+        files.put("a.csv", text.replace(' ', ",")),
+        files.put("header.csv", format!("source,target\n{}", text.replace(' ', ","))),
+        files.put(
+            "more.csv",
+            format!(
+                "year,src,dst\n{}",
+                text.replace(' ', ",")
+                    .replace('\n', "\n7,")
+                    .replace("0,1\n", "7,0,1\n")
+                    .trim_end_matches("7,")
+            ),
+        ),
+        files.put("a.tsv", text.replace(' ', "\t")),
+        files.put("a.txt.gz", gzip(text.as_bytes())),
+        files.put("a.txt.zst", zstd::encode_all(text.as_bytes(), 3).unwrap()),
+        files.table("a.parquet", vec![("src", src), ("dst", dst)]),
+        files.array("a.npy", &[2, 4], &[0_i64, 1, 2, 3, 1, 2, 0, 4]),
+        files.array("rows.npy", &[4, 2], &[0_u16, 1, 1, 2, 2, 0, 3, 4]),
+        archive("gnn.npz", csr("adj_")),
+        archive("scipy.npz", scipy),
+        files.archive("pyg.npz", &[("edge_index", npy_bytes(&[2, 4], &[0_i64, 1, 2, 3, 1, 2, 0, 4]))]),
+        files.put(
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate pattern general\n% c\n5 5 4\n1 2\n2 3\n3 1\n4 5\n",
+        ),
+    ]
+}
+
+#[test]
+fn all_formats_give_the_same_graph() {
+    let files = Files::new();
+    let paths = same_graph_in_all_formats(&files);
+    let reference = read(&paths[0]);
+    assert_eq!((reference.summary.nodes, reference.summary.edges), (5, 4));
+    assert_eq!(reference.summary.components, 2);
+    for path in &paths {
+        assert_eq!(read(path).graph, reference.graph, "{}", path.display());
+    }
+}
+
+#[test]
+fn the_largest_component_is_kept_with_its_names() {
+    let path = Files::new().put_and_keep("x.txt", "7 8\n20 30\n30 40\n");
+    let loaded = load(&path.1, &GraphConfig::default(), &Silent).unwrap();
+    assert_eq!((loaded.summary.nodes, loaded.summary.components), (3, 2));
+    assert_eq!((loaded.summary.dropped.nodes, loaded.summary.dropped.edges), (2, 1));
+    let names: Vec<String> =
+        loaded.graph.nodes().map(|node| loaded.graph.ids().get(node).to_string()).collect();
+    assert_eq!(names, ["20", "30", "40"]);
+}
+
+impl Files {
+    /// A file and the folder that keeps it alive.
+    fn put_and_keep(self, name: &str, bytes: &str) -> (Self, PathBuf) {
+        let path = self.put(name, bytes);
+        (self, path)
+    }
+}
+
+#[test]
+fn weights_are_read_from_all_formats_that_have_them() {
+    let files = Files::new();
+    let src: ArrayRef = Arc::new(Int64Array::from(vec![0, 1]));
+    let dst: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let weight: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 2.0]));
+    let paths = [
+        files.put("w.txt", "0 1 0.5\n1 2 2\n"),
+        files.put("w.csv", "weight,dst,src\n0.5,1,0\n2,2,1\n"),
+        files.table("w.parquet", vec![("src", src), ("dst", dst), ("weight", weight)]),
+        files.put("w.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n2 3 2\n"),
+    ];
+    for path in paths {
+        let graph = read(&path).graph;
+        assert_eq!(graph.weights(), Some(&[0.5, 0.5, 2.0, 2.0][..]), "{}", path.display());
+    }
+    let once = GraphConfig { duplicates: Duplicates::One, ..everything() };
+    let graph = load(&files.put("w2.txt", "0 1 0.5\n0 1 3\n"), &once, &Silent).unwrap().graph;
+    assert_eq!(graph.weights(), None);
+}
+
+#[test]
+fn names_are_kept() {
+    let files = Files::new();
+    let src: ArrayRef = Arc::new(StringArray::from(vec!["ann", "bob"]));
+    let dst: ArrayRef = Arc::new(StringArray::from(vec!["bob", "Müller, Eve"]));
+    let paths = [
+        files.put("n.csv", "ann,bob\nbob,\"Müller, Eve\"\n"),
+        files.table("n.parquet", vec![("src", src), ("dst", dst)]),
+    ];
+    for path in paths {
+        let graph = read(&path).graph;
+        assert_eq!(graph.ids().get(NodeId(0)).to_string(), "ann");
+        assert!(graph.nodes().any(|node| graph.ids().get(node).to_string() == "Müller, Eve"));
+        assert_eq!(graph.num_edges(), 2);
+    }
+}
+
+#[test]
+fn features_and_labels_come_from_files_of_their_own() {
+    let files = Files::new();
+    let edges = files.put("e.txt", "0 1\n1 2\n");
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![2, 0, 1]));
+    let a: ArrayRef = Arc::new(Float32Array::from(vec![2.0, 0.0, 1.0]));
+    let b: ArrayRef = Arc::new(Int64Array::from(vec![20, 0, 10]));
+    let features = [
+        files.array("x.npy", &[3, 2], &[0.0_f64, 0.0, 1.0, 10.0, 2.0, 20.0]),
+        files.table("x.parquet", vec![("id", ids), ("a", a), ("b", b)]),
+        files.archive(
+            "x.npz",
+            &[
+                ("ids", npy_bytes(&[3], &[2_u8, 0, 1])),
+                ("x", npy_bytes(&[3, 2], &[2.0_f32, 20.0, 0.0, 0.0, 1.0, 10.0])),
+            ],
+        ),
+    ];
+    let labels = [files.put("y.csv", "id,label\n2,b\n0,a\n1,a\n"), files.array("y.npy", &[3], &[0_i8, 0, 1])];
+    for x in &features {
+        for y in &labels {
+            let config = GraphConfig { features: Some(x.clone()), labels: Some(y.clone()), ..everything() };
+            let graph = load(&edges, &config, &Silent).unwrap().graph;
+            assert_eq!(graph.features().unwrap().values(), [0.0, 0.0, 1.0, 10.0, 2.0, 20.0]);
+            assert_eq!(graph.labels().unwrap().kind(), &LabelKind::Single(vec![0, 0, 1].into()));
+        }
+    }
+}
+
+#[test]
+fn rows_in_order_keep_isolated_nodes() {
+    let files = Files::new();
+    let edges = files.array("e.npy", &[2, 1], &[0_i64, 2]);
+    let features = files.array("x.npy", &[5, 1], &[0.0_f32, 1.0, 2.0, 3.0, 4.0]);
+    let config = GraphConfig { features: Some(features), ..everything() };
+    let loaded = load(&edges, &config, &Silent).unwrap();
+    assert_eq!((loaded.summary.nodes, loaded.summary.isolated_nodes), (5, 3));
+}
+
+#[test]
+fn unknown_labels_stay_unknown() {
+    let files = Files::new();
+    let config = GraphConfig { labels: Some(files.put("y.txt", "1 a\n")), ..everything() };
+    let graph = load(&files.put("e.txt", "0 1\n"), &config, &Silent).unwrap().graph;
+    assert_eq!(graph.labels().unwrap().kind(), &LabelKind::Single(vec![UNKNOWN, 0].into()));
+}
+
+#[test]
+fn bad_text_is_named_with_its_line() {
+    let files = Files::new();
+    let at = |name: &str, text: &str| error(&files.put(name, text));
+    assert_eq!(at("a.tsv", "1\t2\n1\t2\t3\t4\t5\n"), "a.tsv:2: expected 2 fields, found 5");
+    assert_eq!(at("b.txt", "# x\n1 2\n3 -4\n"), "b.txt:3: node id -4 is negative");
+    assert_eq!(at("c.txt", "1 2 0.5\n3 4 nan\n"), "c.txt:2: weight NaN is not finite");
+    assert_eq!(at("d.txt", ""), "d.txt: found no edges");
+    assert_eq!(at("e.txt", "# only\n"), "e.txt: found no edges");
+    assert_eq!(at("f.txt", "1 1\n"), "f.txt: found no edges");
+    assert_eq!(at("g.txt", "1 2\n\0\0\0"), "g.txt: found a zero byte, so this is not text");
+    assert_eq!(at("h.csv", "a,b\n\"c,d\n"), "h.csv:2: file is cut off or damaged: a quote is not closed");
+    // Far into the file, in a later block.
+    let long = "1 2\n".repeat(600_000) + "1 x\n";
+    assert_eq!(at("i.txt", &long), "i.txt:600001: node id `x` is not an integer, as the ones before it are");
+}
+
+#[test]
+fn bad_bytes_in_names_are_refused() {
+    let files = Files::new();
+    assert_eq!(error(&files.put("a.txt", b"a b\nc \xff\xfe\n")), "a.txt:2: found bytes that are not UTF-8");
+}
+
+#[test]
+fn cut_files_are_said_to_be_cut() {
+    let files = Files::new();
+    let text: String = (0..5000).map(|i| format!("{i} {}\n", i * 7 % 5000)).collect();
+    let packed = gzip(text.as_bytes());
+    let cut = error(&files.put("a.txt.gz", &packed[..packed.len() / 2]));
+    assert!(cut.contains("cut off or damaged"), "{cut}");
+    let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let cut = error(&files.put("a.txt.zst", &packed[..packed.len() / 2]));
+    assert!(cut.contains("cut off or damaged"), "{cut}");
+    for path in same_graph_in_all_formats(&files) {
+        let format = Format::of_name(&path);
+        if matches!(format, Format::Npy | Format::Npz | Format::Parquet) {
+            let bytes = fs::read(&path).unwrap();
+            fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+            let message = error(&path);
+            assert!(message.contains("damaged") || message.contains("ends after"), "{message}");
+        }
+    }
+    let short = "%%MatrixMarket matrix coordinate pattern general\n5 5 4\n1 2\n";
+    assert_eq!(
+        error(&files.put("a.mtx", short)),
+        "a.mtx: file is cut off or damaged: found 1 entries, but the size line says 4"
+    );
+}
+
+#[test]
+fn bad_arrays_are_named_with_their_position() {
+    let files = Files::new();
+    let negative = files.array("a.npy", &[2, 2], &[0_i64, 1, -3, 2]);
+    assert_eq!(error(&negative), "a.npy: value -3 at position 2 is negative");
+    let floats = files.array("b.npy", &[2, 2], &[0.0_f64; 4]);
+    assert_eq!(error(&floats), "b.npy: array has type <f8, needed integers");
+    let shape = files.array("c.npy", &[3, 3], &[0_i64; 9]);
+    assert_eq!(error(&shape), "c.npy: array has shape [3, 3], needed 2 x edges or edges x 2");
+    let absurd = files.put("d.npy", raw_npy("<i8", "(2, 4611686018427387904)", b""));
+    assert!(error(&absurd).contains("absurdly large"), "{}", error(&absurd));
+    let promised = files.put("e.npy", raw_npy("<i8", "(2, 1000000000)", &[0; 64]));
+    assert_eq!(error(&promised), "e.npy: array ends after 8 of 2000000000 values");
+    let pickled = files.put("f.npy", raw_npy("|O", "(2, 2)", b"\x80\x04K\x01."));
+    assert_eq!(error(&pickled), "f.npy: array holds pickled Python objects, which are never loaded");
+    let empty = files.array::<i64>("g.npy", &[2, 0], &[]);
+    assert_eq!(error(&empty), "g.npy: found no edges");
+}
+
+#[test]
+fn archives_that_contradict_themselves_are_refused() {
+    let files = Files::new();
+    let archive = |name: &str, indptr: &[i32], indices: &[i32], data: &[f32], shape: &[i64]| {
+        let path = files.archive(
+            name,
+            &[
+                ("adj_indptr", npy_bytes(&[indptr.len()], indptr)),
+                ("adj_indices", npy_bytes(&[indices.len()], indices)),
+                ("adj_data", npy_bytes(&[data.len()], data)),
+                ("adj_shape", npy_bytes(&[2], shape)),
+            ],
+        );
+        error(&path)
+    };
+    assert_eq!(
+        archive("a.npz", &[0, 1, 2], &[1, 5], &[1.0, 1.0], &[2, 2]),
+        "a.npz: array `adj_indices`: index 5 at position 1, but there are 2 columns"
+    );
+    assert_eq!(
+        archive("b.npz", &[0, 1, 2], &[1, 0], &[1.0, 1.0], &[2, 3]),
+        "b.npz: array `adj_shape`: adjacency matrix has 2 rows and 3 columns, needed a square one"
+    );
+    assert_eq!(
+        archive("c.npz", &[0, 1], &[1, 0], &[1.0, 1.0], &[2, 2]),
+        "c.npz: array `adj_indptr`: found 2 row offsets, needed 3"
+    );
+    assert_eq!(
+        archive("d.npz", &[0, 1, 2], &[1, 0], &[1.0, f32::NAN], &[2, 2]),
+        "d.npz: array `adj_data`: value NaN at position 1 is not finite"
+    );
+    assert_eq!(
+        archive("e.npz", &[0, 1, 2], &[1, 0], &[1.0, -2.0], &[2, 2]),
+        "e.npz: array `adj_data`: weight -2 is negative"
+    );
+    assert_eq!(
+        archive("f.npz", &[0, 2, 9], &[1, 0], &[1.0, 1.0], &[2, 2]),
+        "f.npz: array `adj_indices`: found 2 values, but the row offsets end at 9"
+    );
+    let other = files.archive("g.npz", &[("a", npy_bytes(&[1], &[1_u8]))]);
+    assert!(error(&other).starts_with("g.npz: found no graph among the arrays [a]; needed"));
+}
+
+#[test]
+fn a_zip_bomb_is_refused_before_it_is_unpacked() {
+    let files = Files::new();
+    let zeros = vec![0_u8; 64 << 20];
+    let bomb = files.archive("a.npz", &[("edge_index", raw_npy("<i8", "(2, 4194304)", &zeros))]);
+    assert!(fs::metadata(&bomb).unwrap().len() < 1 << 20);
+    let config = GraphConfig { max_bytes: Some(1 << 20), ..everything() };
+    assert!(
+        error_with(&bomb, &config).ends_with("bytes unpacked, but the limit is 1048576"),
+        "{}",
+        error_with(&bomb, &config)
+    );
+}
+
+#[test]
+fn bad_tables_are_named_with_their_column() {
+    let files = Files::new();
+    let column = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
+    let missing = files.table("a.parquet", vec![("src", column(vec![1])), ("dest_id", column(vec![2]))]);
+    assert_eq!(error(&missing), "a.parquet: column `dst`: column is missing; found src, dest_id");
+    let negative = files.table("b.parquet", vec![("src", column(vec![1, -2])), ("dst", column(vec![2, 3]))]);
+    assert_eq!(error(&negative), "b.parquet: column `src`: value at row 1: node id -2 is negative");
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
+    let typed = files.table("c.parquet", vec![("src", column(vec![1])), ("dst", floats)]);
+    assert_eq!(error(&typed), "c.parquet: column `dst`: column has type Float64, needed integers or text");
+    let holes: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+    let empty = files.table("d.parquet", vec![("src", column(vec![1, 2])), ("dst", holes)]);
+    assert_eq!(error(&empty), "d.parquet: column `dst`: row 1 is empty");
+}
+
+#[test]
+fn bad_features_are_named() {
+    let files = Files::new();
+    let edges = files.put("e.txt", "0 1\n1 2\n");
+    let with = |path: PathBuf| error_with(&edges, &GraphConfig { features: Some(path), ..everything() });
+    let nan = files.array("a.npy", &[3, 1], &[0.0_f32, f32::NAN, 1.0]);
+    assert_eq!(with(nan), "a.npy: value NaN at position 1 is not finite");
+    let short = files.array("b.npy", &[2, 1], &[0.0_f32, 1.0]);
+    assert_eq!(with(short), "b.npy: has 2 rows in order, but the graph has 3 nodes");
+    let unknown =
+        files.archive("c.npz", &[("ids", npy_bytes(&[1], &[9_u8])), ("x", npy_bytes(&[1, 1], &[1.0_f32]))]);
+    assert_eq!(with(unknown), "c.npz: names node `9`, which is not in the graph");
+}
+
+#[test]
+fn wrong_extensions_folders_and_missing_files_are_named() {
+    let files = Files::new();
+    let npy = npy_bytes(&[2, 1], &[0_i64, 1]);
+    assert_eq!(
+        error(&files.put("a.txt", &npy)),
+        "a.txt: looks like a NumPy array (.npy), but was taken for an edge list"
+    );
+    assert_eq!(
+        error(&files.put("b.npz", &npy)),
+        "b.npz: looks like a NumPy array (.npy), but was taken for an archive of arrays (.npz)"
+    );
+    let as_npy = GraphConfig { format: Some(Format::Npy), ..everything() };
+    assert_eq!(load(&files.put("c.txt", &npy), &as_npy, &Silent).unwrap().summary.nodes, 2);
+    assert!(error(&files.put("d.npy", "1 2\n")).starts_with("d.npy: not a NumPy array"));
+    fs::create_dir(files.0.path().join("folder")).unwrap();
+    assert_eq!(error(&files.0.path().join("folder")), "folder: this is a folder, needed a file");
+    assert_eq!(error(&files.0.path().join("nowhere.txt")), "nowhere.txt: file is not there");
+}
+
+/// A file of the shared data, or a visible word that the test is skipped.
+fn shared(name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folders = std::env::var_os("L2G_DATA").map(PathBuf::from).into_iter().chain([beside]);
+    let found = folders.map(|folder| folder.join(name)).find(|path| path.exists());
+    if found.is_none() {
+        eprintln!("skipped: {name} is not in $L2G_DATA");
+    }
+    found
+}
+
+#[test]
+fn the_papers_graphs_have_the_papers_counts() {
+    let expected = [
+        ("cora.npz", [2485, 10138, 1433, 7]),
+        ("amazon_photo.npz", [7487, 238_086, 745, 8]),
+        ("citeseer.npz", [2110, 7336, 3703, 6]),
+    ];
+    for (name, [nodes, directed_edges, features, classes]) in expected {
+        let Some(path) = shared(name) else { continue };
+        let summary = load(&path, &GraphConfig::default(), &Silent).unwrap().summary;
+        assert_eq!((summary.nodes, summary.directed_edges), (nodes, directed_edges), "{name}");
+        assert_eq!((summary.features, summary.classes), (features, classes), "{name}");
+    }
+}
+
+#[test]
+fn the_built_in_cora_equals_the_shared_one() {
+    let Some(path) = shared("cora.npz") else { return };
+    let shared = load(&path, &GraphConfig::default(), &Silent).unwrap();
+    let built_in = local2global::graph::builtin::open("cora", &[], &GraphConfig::default(), &Silent).unwrap();
+    assert_eq!(shared.summary.directed_edges, built_in.summary.directed_edges);
+    let sum = |features: &Features| features.values().iter().sum::<f32>();
+    assert_eq!(sum(shared.graph.features().unwrap()), sum(built_in.graph.features().unwrap()));
+}
+
+#[test]
+fn a_large_packed_edge_list_is_read() {
+    let Some(path) = shared("web_notredame.txt.gz") else { return };
+    let summary = load(&path, &everything(), &Silent).unwrap().summary;
+    assert_eq!((summary.nodes, summary.edges), (325_729, 1_090_108));
+}

@@ -1,0 +1,179 @@
+//! Damaged files never make a reader panic, hang or ask for absurd memory.
+//!
+//! A plain harness that runs with the other tests: it damages valid files of every
+//! format in random ways, with a fixed seed, for a few seconds. `L2G_FUZZ_SECONDS`
+//! makes it run longer.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use local2global::graph::load::{GraphConfig, load};
+use local2global::npy;
+use local2global::progress::Silent;
+use local2global::seed::{Seed, Stage};
+use parquet::arrow::ArrowWriter;
+use rand::RngExt;
+
+fn npy_bytes<T: npy::Element>(shape: &[usize], values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    npy::write(&mut bytes, shape, values).unwrap();
+    bytes
+}
+
+fn npz_bytes(compression: zip::CompressionMethod) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(compression);
+    let arrays = [
+        ("adj_indptr", npy_bytes(&[4], &[0_i32, 2, 3, 4])),
+        ("adj_indices", npy_bytes(&[4], &[1_i32, 2, 2, 0])),
+        ("adj_data", npy_bytes(&[4], &[1.0_f32, 2.0, 1.0, 1.0])),
+        ("adj_shape", npy_bytes(&[2], &[3_i64, 3])),
+        ("attr_matrix", npy_bytes(&[3, 2], &[0.5_f32; 6])),
+        ("labels", npy_bytes(&[3], &[0_i8, 1, 1])),
+    ];
+    for (name, bytes) in arrays {
+        zip.start_file(format!("{name}.npy"), options).unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+fn parquet_bytes() -> Vec<u8> {
+    let src: ArrayRef = Arc::new(Int64Array::from(vec![0, 1, 2, 0]));
+    let dst: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3, 3]));
+    let batch = RecordBatch::try_from_iter([("src", src), ("dst", dst)]).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// One or more random changes: flipped, cut, repeated, inserted or overwritten bytes.
+fn damage(bytes: &mut Vec<u8>, random: &mut impl rand::Rng) {
+    for _ in 0..random.random_range(1..4) {
+        let at = random.random_range(0..bytes.len().max(1));
+        match random.random_range(0..6) {
+            _ if bytes.is_empty() => bytes.push(random.random()),
+            0 => bytes[at] ^= 1 << random.random_range(0..8),
+            1 => bytes[at] = random.random(),
+            2 => bytes.truncate(at),
+            3 => bytes.insert(at, *b"0 ,\n\"-#(9\xff".get(random.random_range(0..10)).unwrap_or(&0)),
+            4 => {
+                let piece: Vec<u8> = bytes[at..].iter().take(random.random_range(1..40)).copied().collect();
+                bytes.splice(at..at, piece);
+            }
+            _ => {
+                let end = (at + random.random_range(1..9)).min(bytes.len());
+                bytes[at..end].fill(if random.random() { 0xff } else { 0 });
+            }
+        }
+    }
+}
+
+/// Reads damaged variants of a file for a while; what comes out does not matter, that
+/// something comes out does.
+fn survives_damage(name: &str, original: &[u8]) {
+    let seconds = std::env::var("L2G_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
+    let deadline = Instant::now() + Duration::from_secs_f64(seconds);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let config = GraphConfig { max_bytes: Some(64 << 20), ..Default::default() };
+    let mut outcomes = [0_usize; 2];
+    for case in 0.. {
+        if Instant::now() > deadline {
+            break;
+        }
+        let mut bytes = original.to_vec();
+        damage(&mut bytes, &mut Seed(7).stream(Stage::Generate, case));
+        fs::write(&path, &bytes).unwrap();
+        let started = Instant::now();
+        let outcome = load(Path::new(&path), &config, &Silent);
+        assert!(started.elapsed() < Duration::from_secs(5), "case {case} of {name} took too long");
+        match outcome {
+            Ok(loaded) => {
+                loaded.graph.check_rows().unwrap_or_else(|error| panic!("case {case} of {name}: {error}"));
+                outcomes[0] += 1;
+            }
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                outcomes[1] += 1;
+            }
+        }
+    }
+    assert!(outcomes[1] > 0, "no variant of {name} was refused: {outcomes:?}");
+    let peak = local2global::memory::peak_bytes().unwrap_or(0);
+    assert!(peak < 2 << 30, "{name}: {peak} bytes");
+}
+
+#[test]
+fn damaged_edge_lists() {
+    survives_damage("a.txt", b"# c\n0 1\n1 2\n2 0\n3 4\n18446744073709551615 7\n");
+}
+
+#[test]
+fn damaged_csv() {
+    survives_damage("a.csv", b"src,dst,weight\nann,\"b,c\",0.5\nbob,ann,2e3\n");
+}
+
+#[test]
+fn damaged_gzip() {
+    survives_damage("a.txt.gz", &gzip(b"0 1\n1 2\n2 0\n3 4\n"));
+}
+
+#[test]
+fn damaged_zstd() {
+    survives_damage("a.txt.zst", &zstd::encode_all(&b"0 1\n1 2\n2 0\n3 4\n"[..], 3).unwrap());
+}
+
+#[test]
+fn damaged_npy() {
+    survives_damage("a.npy", &npy_bytes(&[2, 4], &[0_i64, 1, 2, 3, 1, 2, 0, 4]));
+}
+
+#[test]
+fn damaged_npz() {
+    survives_damage("a.npz", &npz_bytes(zip::CompressionMethod::Deflated));
+}
+
+#[test]
+fn damaged_stored_npz() {
+    survives_damage("a.npz", &npz_bytes(zip::CompressionMethod::Stored));
+}
+
+#[test]
+fn damaged_parquet() {
+    survives_damage("a.parquet", &parquet_bytes());
+}
+
+#[test]
+fn damaged_matrix_market() {
+    survives_damage(
+        "a.mtx",
+        b"%%MatrixMarket matrix coordinate real general\n4 4 3\n1 2 0.5\n2 3 1\n4 1 2\n",
+    );
+}
+
+#[test]
+fn random_bytes_of_every_extension() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.txt", "a.csv", "a.npy", "a.npz", "a.parquet", "a.mtx"] {
+        for case in 0..200 {
+            let mut random = Seed(8).stream(Stage::Generate, case);
+            let bytes: Vec<u8> = (0..random.random_range(0..300)).map(|_| random.random()).collect();
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            let _ = load(&path, &GraphConfig::default(), &Silent);
+        }
+    }
+}
