@@ -23,7 +23,7 @@ unit:
 
 # Benchmarks compare with other software, which lives in a virtual environment.
 bench: $(VENV)/.ready
-	L2G_PYTHON=$(PYTHON) cargo bench -p local2global --bench graph
+	L2G_PYTHON=$(PYTHON) cargo bench --workspace --bench graph
 
 $(VENV)/.ready: benchmarks/requirements.txt
 	python3 -m venv $(VENV)

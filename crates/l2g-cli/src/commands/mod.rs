@@ -8,12 +8,11 @@ use clap::Subcommand;
 
 use crate::context::Context;
 
-/// What to do. The stages are listed in the order of the data.
+/// What to do: `run`, then the stages in the order of the data. The help of each is the
+/// documentation of its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Go the whole way, from a graph to its global embedding
     Run(run::RunArgs),
-    /// Read a graph, clean it, and write it into a run folder
     Graph(graph::GraphArgs),
 }
 

@@ -1,18 +1,19 @@
 //! Edges in any order -> compressed sparse rows.
 //!
-//! A counting sort: count the entries of each row, add the counts up to offsets, put
-//! every target into its row, then sort each row and merge what is named twice. Each
-//! step runs in parallel. Threads put targets into a row in any order; sorting the
-//! row afterwards, weights included, makes the result independent of that order.
+//! Two counting sorts, each of which stays in the cache. Rows are grouped into buckets
+//! of neighbouring rows. First every piece of the edge list is sorted by bucket, then
+//! every bucket gathers its entries from all pieces, puts them into rows, sorts each
+//! row and merges what is named twice. Both steps run in parallel, over pieces and over
+//! buckets. (One sort straight into rows waits for memory at every entry: it took three
+//! times as long on 10 million edges.)
 //!
 //! Undirected weights: the lines of one direction are added up (or all count as 1),
 //! and the edge gets the larger of its two directions. So a list that names every
 //! edge in both directions means the same as one that names it once.
 //!
-//! Cost: `O(n + m log k)` time for `m` edges and longest row `k`; memory, beyond the
-//! edge list, is the finished graph.
-
-use std::sync::atomic::{AtomicU64, Ordering};
+//! Cost: `O(n + m log k)` time for `m` edges and longest row `k`. The edge list is given
+//! back while it is sorted by bucket; in the end there are the sorted pieces, 6 bytes an
+//! entry, and the finished graph.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -96,9 +97,9 @@ pub fn build<I: NodeIndex>(edges: EdgeList<I>, num_nodes: usize, options: &Build
     let num_listed = edges.len();
     let mut dropped = count_dropped(&edges, options);
     let (rows, weights) = match weighted {
-        false => (sorted_rows::<I, Plain<I>>(edges, num_nodes, options), None),
+        false => (sorted_rows::<I, Plain<I>>(edges, num_nodes, false, options), None),
         true => {
-            let rows = sorted_rows::<I, Weighted<I>>(edges, num_nodes, options);
+            let rows = sorted_rows::<I, Weighted<I>>(edges, num_nodes, true, options);
             let weights: Vec<f32> = rows.entries.iter().map(|entry| entry.weight).collect();
             let all_one = weights.iter().all(|&weight| weight == 1.0);
             (rows.map(|entry| Plain(entry.target)), (!all_one).then_some(weights))
@@ -125,45 +126,22 @@ impl<E> Rows<E> {
 }
 
 /// One entry of a row while the graph is built.
-trait Entry<I: NodeIndex>: Copy + Send + Sync {
-    /// The entry as slots that several threads may fill.
-    type Slot: Send + Sync;
-    /// An empty slot.
-    fn slot() -> Self::Slot;
-    /// Fills a slot; each is filled once.
-    fn store(slot: &Self::Slot, target: I, weight: f32, direction: Direction);
-    /// Takes the entry out of its slot.
-    fn take(slot: Self::Slot) -> Self;
+trait Entry<I>: Copy + Default + Send + Sync {
+    /// An entry; a negative weight marks one that was mirrored.
+    fn new(target: I, signed_weight: f32) -> Self;
     /// Sorts a row and merges entries with the same target to the front; returns how
     /// many are left.
     fn sort_and_merge(row: &mut [Self]) -> usize;
 }
 
-/// Whether an entry stands in the row of the edge's source, or was mirrored.
-#[derive(Clone, Copy, PartialEq)]
-enum Direction {
-    Listed,
-    Mirrored,
-}
-
 /// An entry of an unweighted graph: the target alone.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 struct Plain<I>(I);
 
 impl<I: NodeIndex> Entry<I> for Plain<I> {
-    type Slot = I::Atomic;
-
-    fn slot() -> I::Atomic {
-        I::from_index(0).into_atomic()
-    }
-
-    fn store(slot: &I::Atomic, target: I, _: f32, _: Direction) {
-        target.store(slot);
-    }
-
-    fn take(slot: I::Atomic) -> Self {
-        Self(I::from_atomic(slot))
+    fn new(target: I, _: f32) -> Self {
+        Self(target)
     }
 
     fn sort_and_merge(row: &mut [Self]) -> usize {
@@ -172,34 +150,22 @@ impl<I: NodeIndex> Entry<I> for Plain<I> {
     }
 }
 
-/// An entry of a weighted graph. While rows are being filled, a negative weight marks
-/// an entry that was mirrored: weights themselves are positive.
-#[derive(Clone, Copy)]
+/// An entry of a weighted graph. Weights themselves are positive; while rows are being
+/// filled, a negative one marks an entry that was mirrored.
+#[derive(Clone, Copy, Default)]
 struct Weighted<I> {
     target: I,
     weight: f32,
 }
 
 impl<I: NodeIndex> Entry<I> for Weighted<I> {
-    type Slot = (I::Atomic, std::sync::atomic::AtomicU32);
-
-    fn slot() -> Self::Slot {
-        (I::from_index(0).into_atomic(), 0.into())
-    }
-
-    fn store(slot: &Self::Slot, target: I, weight: f32, direction: Direction) {
-        target.store(&slot.0);
-        let signed = if direction == Direction::Mirrored { -weight } else { weight };
-        slot.1.store(signed.to_bits(), Ordering::Relaxed);
-    }
-
-    fn take(slot: Self::Slot) -> Self {
-        Self { target: I::from_atomic(slot.0), weight: f32::from_bits(slot.1.into_inner()) }
+    fn new(target: I, signed_weight: f32) -> Self {
+        Self { target, weight: signed_weight }
     }
 
     fn sort_and_merge(row: &mut [Self]) -> usize {
-        // Equal entries are interchangeable, so the order, and with it the rounding of
-        // the sums, does not depend on the order in which threads filled the row.
+        // Equal entries are interchangeable, so the rounding of the sums does not depend
+        // on the order in which the edges were listed.
         let by_size = |entry: &Self| (entry.target, entry.weight < 0.0, entry.weight.abs().to_bits());
         row.sort_unstable_by_key(by_size);
         let same = |a: &Self, b: &Self| a.target == b.target;
@@ -246,116 +212,212 @@ fn count_dropped<I: NodeIndex>(edges: &EdgeList<I>, options: &BuildOptions) -> D
     })
 }
 
-/// Calls `visit(row, target, weight, direction)` for all entries of the graph to be,
-/// in parallel and in no particular order.
+/// How rows are grouped: bucket `b` has the rows from `b << shift`.
+#[derive(Clone, Copy)]
+struct Buckets {
+    num_rows: usize,
+    shift: u32,
+}
+
+impl Buckets {
+    /// Some 500 buckets, so that a piece writes to few places at a time; but few enough
+    /// rows in each that a row within its bucket takes two bytes.
+    fn new(num_rows: usize) -> Self {
+        let rows = (num_rows / 512).next_power_of_two().clamp(1 << 8, 1 << 16);
+        Self { num_rows, shift: rows.trailing_zeros() }
+    }
+
+    fn len(self) -> usize {
+        self.num_rows.div_ceil(1 << self.shift)
+    }
+
+    /// The bucket of a row, and the row within it.
+    fn locate(self, row: usize) -> (usize, u16) {
+        (row >> self.shift, (row & ((1 << self.shift) - 1)) as u16)
+    }
+
+    fn rows_in(self, bucket: usize) -> usize {
+        (self.num_rows - (bucket << self.shift)).min(1 << self.shift)
+    }
+}
+
+/// The entries of a piece of the edge list, sorted by bucket.
+struct Piece<I> {
+    /// Where each bucket begins.
+    starts: Vec<u32>,
+    rows: Vec<u16>,
+    targets: Vec<I>,
+    /// Negative if mirrored; empty if the graph is unweighted.
+    weights: Vec<f32>,
+}
+
+/// Calls `visit(row, target, signed weight)` for all entries that some edges make.
 fn for_each_entry<I: NodeIndex>(
-    edges: &EdgeList<I>,
+    pairs: &[[I; 2]],
+    weights: &[f32],
     options: &BuildOptions,
-    visit: impl Fn(I, I, f32, Direction) + Sync,
+    mut visit: impl FnMut(I, I, f32),
 ) {
-    // Pieces small enough that all threads have work, also where there is one chunk.
-    const PIECE: usize = 1 << 16;
-    let pieces = edges.chunks().par_iter().flat_map(|chunk| {
-        (0..chunk.pairs.len().div_ceil(PIECE)).into_par_iter().map(move |piece| (chunk, piece * PIECE))
-    });
-    pieces.for_each(|(chunk, start)| {
-        let end = (start + PIECE).min(chunk.pairs.len());
-        for index in start..end {
-            let [source, target] = chunk.pairs[index];
-            let weight = chunk.weights.get(index).copied().unwrap_or(1.0);
-            let is_loop = source == target;
-            if weight == 0.0 || (is_loop && !options.self_loops) {
-                continue;
-            }
-            visit(source, target, weight, Direction::Listed);
-            if options.symmetrise && !is_loop {
-                visit(target, source, weight, Direction::Mirrored);
-            }
+    for (index, &[source, target]) in pairs.iter().enumerate() {
+        let weight = weights.get(index).copied().unwrap_or(1.0);
+        let is_loop = source == target;
+        if weight == 0.0 || (is_loop && !options.self_loops) {
+            continue;
         }
+        visit(source, target, weight);
+        if options.symmetrise && !is_loop {
+            visit(target, source, -weight);
+        }
+    }
+}
+
+impl<I: NodeIndex> Piece<I> {
+    fn new(
+        pairs: &[[I; 2]],
+        weights: &[f32],
+        weighted: bool,
+        buckets: Buckets,
+        options: &BuildOptions,
+    ) -> Self {
+        let mut starts = vec![0_u32; buckets.len() + 1];
+        for_each_entry(pairs, weights, options, |row, target, _| {
+            assert!(target.index() < buckets.num_rows, "edge names a node beyond the last one");
+            starts[buckets.locate(row.index()).0 + 1] += 1;
+        });
+        for bucket in 1..starts.len() {
+            starts[bucket] += starts[bucket - 1];
+        }
+        let len = *starts.last().expect("one more than buckets") as usize;
+        let mut piece = Self {
+            rows: vec![0; len],
+            targets: vec![I::from_index(0); len],
+            weights: vec![0.0; if weighted { len } else { 0 }],
+            starts: starts.clone(),
+        };
+        let mut next = starts;
+        for_each_entry(pairs, weights, options, |row, target, weight| {
+            let (bucket, row) = buckets.locate(row.index());
+            let position = next[bucket] as usize;
+            next[bucket] += 1;
+            piece.rows[position] = row;
+            piece.targets[position] = target;
+            if let Some(slot) = piece.weights.get_mut(position) {
+                *slot = weight;
+            }
+        });
+        piece
+    }
+
+    fn range(&self, bucket: usize) -> std::ops::Range<usize> {
+        self.starts[bucket] as usize..self.starts[bucket + 1] as usize
+    }
+}
+
+/// Sorts all pieces of the edge list by bucket, giving back its chunks on the way.
+fn sort_into_pieces<I: NodeIndex>(
+    edges: EdgeList<I>,
+    weighted: bool,
+    buckets: Buckets,
+    options: &BuildOptions,
+) -> Vec<Piece<I>> {
+    const PIECE_EDGES: usize = 1 << 17;
+    let chunks = edges.into_chunks().into_par_iter();
+    let per_chunk = chunks.map(|chunk| -> Vec<Piece<I>> {
+        let starts = (0..chunk.pairs.len()).into_par_iter().step_by(PIECE_EDGES);
+        starts
+            .map(|start| {
+                let end = (start + PIECE_EDGES).min(chunk.pairs.len());
+                let weights = chunk.weights.get(start..end).unwrap_or_default();
+                Piece::new(&chunk.pairs[start..end], weights, weighted, buckets, options)
+            })
+            .collect()
     });
+    per_chunk.collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
 fn sorted_rows<I: NodeIndex, E: Entry<I>>(
     edges: EdgeList<I>,
     num_nodes: usize,
+    weighted: bool,
     options: &BuildOptions,
 ) -> Rows<E> {
-    // Slot `v + 1` first counts row `v`, then holds where its next entry goes, and in
-    // the end where it ends.
-    let cursors: Vec<AtomicU64> = (0..=num_nodes).map(|_| AtomicU64::new(0)).collect();
-    for_each_entry(&edges, options, |row, target, _, _| {
-        assert!(target.index() < num_nodes, "edge names a node beyond the last one");
-        cursors[row.index() + 1].fetch_add(1, Ordering::Relaxed);
-    });
-    let mut num_entries = 0;
-    for cursor in &cursors[1..] {
-        let start = num_entries;
-        num_entries += cursor.load(Ordering::Relaxed);
-        cursor.store(start, Ordering::Relaxed);
-    }
-    let slots: Vec<E::Slot> = (0..num_entries).into_par_iter().map(|_| E::slot()).collect();
-    for_each_entry(&edges, options, |row, target, weight, direction| {
-        let position = cursors[row.index() + 1].fetch_add(1, Ordering::Relaxed);
-        E::store(&slots[position as usize], target, weight, direction);
-    });
-    drop(edges);
-    let offsets: Vec<u64> = cursors.into_iter().map(AtomicU64::into_inner).collect();
-    let entries: Vec<E> = slots.into_iter().map(E::take).collect();
-    sort_rows(Rows { offsets, entries })
+    let buckets = Buckets::new(num_nodes);
+    let pieces = sort_into_pieces(edges, weighted, buckets, options);
+    let bucket_len = |bucket| pieces.iter().map(|piece| piece.range(bucket).len()).sum();
+    let bucket_lens: Vec<usize> = (0..buckets.len()).map(bucket_len).collect();
+    let mut entries = vec![E::default(); bucket_lens.iter().sum()];
+    let regions = split_by_lengths(&mut entries, &bucket_lens);
+    let row_lens: Vec<Vec<u32>> = regions
+        .into_par_iter()
+        .enumerate()
+        .map(|(bucket, region)| fill_bucket(region, &pieces, bucket, buckets.rows_in(bucket)))
+        .collect();
+    drop(pieces);
+    close_gaps(entries, &bucket_lens, &row_lens)
 }
 
-/// Sorts and merges all rows, and closes the gaps.
-fn sort_rows<I: NodeIndex, E: Entry<I>>(rows: Rows<E>) -> Rows<E> {
-    let Rows { mut offsets, mut entries } = rows;
-    let row_slices = split_rows(&mut entries, &offsets);
-    let lengths: Vec<u64> =
-        row_slices.into_par_iter().flat_map_iter(|group| group.sort_and_merge_all::<I>()).collect();
-    let mut end = 0;
-    for (row, &length) in lengths.iter().enumerate() {
-        let start = offsets[row] as usize;
-        entries.copy_within(start..start + length as usize, end);
-        offsets[row] = end as u64;
-        end += length as usize;
+fn split_by_lengths<'a, E>(mut entries: &'a mut [E], lens: &[usize]) -> Vec<&'a mut [E]> {
+    let mut regions = Vec::with_capacity(lens.len());
+    for &len in lens {
+        let (region, rest) = entries.split_at_mut(len);
+        regions.push(region);
+        entries = rest;
     }
-    *offsets.last_mut().expect("there is always a last offset") = end as u64;
+    regions
+}
+
+/// Gathers the entries of a bucket, sorts and merges its rows, and moves them to the
+/// front of the region; returns the length of each row.
+fn fill_bucket<I: NodeIndex, E: Entry<I>>(
+    region: &mut [E],
+    pieces: &[Piece<I>],
+    bucket: usize,
+    num_rows: usize,
+) -> Vec<u32> {
+    let mut ends = vec![0_usize; num_rows + 1];
+    for piece in pieces {
+        piece.rows[piece.range(bucket)].iter().for_each(|&row| ends[usize::from(row) + 1] += 1);
+    }
+    for row in 0..num_rows {
+        ends[row + 1] += ends[row];
+    }
+    // From here on, `ends[row]` is where the next entry of the row goes.
+    for piece in pieces {
+        for position in piece.range(bucket) {
+            let end = &mut ends[usize::from(piece.rows[position])];
+            let weight = piece.weights.get(position).copied().unwrap_or(1.0);
+            region[*end] = E::new(piece.targets[position], weight);
+            *end += 1;
+        }
+    }
+    let (mut start, mut kept) = (0, 0);
+    let merge_row = |&end: &usize| {
+        let len = E::sort_and_merge(&mut region[start..end]);
+        region.copy_within(start..start + len, kept);
+        start = end;
+        kept += len;
+        len as u32
+    };
+    ends[..num_rows].iter().map(merge_row).collect()
+}
+
+/// Moves the merged rows of all buckets together.
+fn close_gaps<E: Copy>(mut entries: Vec<E>, bucket_lens: &[usize], row_lens: &[Vec<u32>]) -> Rows<E> {
+    let mut offsets = vec![0_u64];
+    let (mut start, mut end) = (0, 0);
+    for (&bucket_len, lens) in bucket_lens.iter().zip(row_lens) {
+        let kept: usize = lens.iter().map(|&len| len as usize).sum();
+        entries.copy_within(start..start + kept, end);
+        offsets.extend(lens.iter().scan(end as u64, |offset, &len| {
+            *offset += u64::from(len);
+            Some(*offset)
+        }));
+        start += bucket_len;
+        end += kept;
+    }
     entries.truncate(end);
     entries.shrink_to_fit();
     Rows { offsets, entries }
-}
-
-/// Some neighbouring rows, to be sorted by one thread.
-struct RowGroup<'a, E> {
-    entries: &'a mut [E],
-    offsets: &'a [u64],
-}
-
-impl<E> RowGroup<'_, E> {
-    fn sort_and_merge_all<I: NodeIndex>(self) -> Vec<u64>
-    where
-        E: Entry<I>,
-    {
-        let first = self.offsets[0];
-        let rows = self.offsets.windows(2);
-        rows.map(|ends| {
-            let row = (ends[0] - first) as usize..(ends[1] - first) as usize;
-            E::sort_and_merge(&mut self.entries[row]) as u64
-        })
-        .collect()
-    }
-}
-
-/// Cuts the entries into groups of rows.
-fn split_rows<'a, E>(mut entries: &'a mut [E], offsets: &'a [u64]) -> Vec<RowGroup<'a, E>> {
-    const ROWS: usize = 1 << 12;
-    let mut groups = Vec::new();
-    let num_rows = offsets.len() - 1;
-    for start in (0..num_rows).step_by(ROWS) {
-        let end = (start + ROWS).min(num_rows);
-        let (group, rest) = entries.split_at_mut((offsets[end] - offsets[start]) as usize);
-        groups.push(RowGroup { entries: group, offsets: &offsets[start..=end] });
-        entries = rest;
-    }
-    groups
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! The neighbour lists, 4 or 8 bytes an entry, behind one type.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
 use bytemuck::Pod;
 
 use super::NodeId;
@@ -12,52 +10,26 @@ use crate::npy::Element;
 ///
 /// Code that is hot enough to care matches on [`Targets`] once and is generic over
 /// this trait inside; everything else uses [`NodeId`].
-pub trait NodeIndex: Element + Pod + Ord + Send + Sync + std::hash::Hash + std::fmt::Debug {
-    /// The same integer, for writes from several threads.
-    type Atomic: Send + Sync;
-
+pub trait NodeIndex: Element + Pod + Default + Ord + Send + Sync + std::hash::Hash + std::fmt::Debug {
     /// From a row number that is known to fit.
     fn from_index(index: usize) -> Self;
 
     /// The row number.
     fn index(self) -> usize;
 
-    /// A shared slot that holds the value.
-    fn into_atomic(self) -> Self::Atomic;
-
-    /// Writes the value into a shared slot.
-    fn store(self, slot: &Self::Atomic);
-
-    /// Takes the value out of a slot that is shared no more.
-    fn from_atomic(slot: Self::Atomic) -> Self;
-
     /// Wraps a list of targets.
     fn into_targets(values: Vec<Self>) -> Targets;
 }
 
 macro_rules! node_index {
-    ($ty:ty, $atomic:ty, $variant:ident) => {
+    ($ty:ty, $variant:ident) => {
         impl NodeIndex for $ty {
-            type Atomic = $atomic;
-
             fn from_index(index: usize) -> Self {
                 index as $ty
             }
 
             fn index(self) -> usize {
                 self as usize
-            }
-
-            fn into_atomic(self) -> $atomic {
-                <$atomic>::new(self)
-            }
-
-            fn store(self, slot: &$atomic) {
-                slot.store(self, Ordering::Relaxed);
-            }
-
-            fn from_atomic(slot: $atomic) -> Self {
-                slot.into_inner()
             }
 
             fn into_targets(values: Vec<Self>) -> Targets {
@@ -73,8 +45,8 @@ macro_rules! node_index {
     };
 }
 
-node_index!(u32, AtomicU32, Narrow);
-node_index!(u64, AtomicU64, Wide);
+node_index!(u32, Narrow);
+node_index!(u64, Wide);
 
 /// The neighbours of all nodes, one row after the other.
 #[derive(Clone, Debug)]
