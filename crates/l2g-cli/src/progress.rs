@@ -50,6 +50,7 @@ impl Terminal {
             if flag.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
+            print_line("stopping at the next good place; press Ctrl-C again to stop at once");
         });
         Self { mode, current: Mutex::new(None), cancelled }
     }

@@ -1,6 +1,7 @@
 //! The graph stage from the outside: every format gives the same graph, and every bad
 //! file gets one clear sentence.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,9 @@ use local2global::graph::load::{Component, Format, GraphConfig, Loaded, load};
 use local2global::graph::{Duplicates, Features, NodeId};
 use local2global::npy;
 use local2global::progress::Silent;
+use local2global::seed::{Seed, Stage};
 use parquet::arrow::ArrowWriter;
+use rand::RngExt;
 
 /// A folder for the files of one test.
 struct Files(tempfile::TempDir);
@@ -434,6 +437,42 @@ fn wrong_extensions_folders_and_missing_files_are_named() {
     fs::create_dir(files.0.path().join("folder")).unwrap();
     assert_eq!(error(&files.0.path().join("folder")), "folder: this is a folder, needed a file");
     assert_eq!(error(&files.0.path().join("nowhere.txt")), "nowhere.txt: file is not there");
+}
+
+/// The edges of a list in the plainest way: a map from a pair to its weight.
+fn naive(edges: &[(u32, u32, f32)]) -> BTreeMap<(u32, u32), f32> {
+    let mut directed: BTreeMap<(u32, u32), Vec<f32>> = BTreeMap::new();
+    for &(a, b, weight) in edges.iter().filter(|(a, b, _)| a != b) {
+        directed.entry((a, b)).or_default().push(weight);
+    }
+    let total = |pair: &(u32, u32)| directed.get(pair).map_or(0.0, |weights| weights.iter().sum::<f32>());
+    let both = directed.keys().flat_map(|&(a, b)| [(a, b), (b, a)]);
+    both.map(|(a, b)| ((a, b), total(&(a, b)).max(total(&(b, a))))).collect()
+}
+
+#[test]
+fn any_edge_list_is_built_as_the_plainest_way_builds_it() {
+    let files = Files::new();
+    for case in 0..32 {
+        let mut random = Seed(case).stream(Stage::Generate, 0);
+        let num_nodes = random.random_range(2..2000);
+        let mut edge = || {
+            // Weights whose sums are exact, whatever their order.
+            let weight = random.random_range(1..8) as f32 / 4.0;
+            (random.random_range(0..num_nodes), random.random_range(0..num_nodes), weight)
+        };
+        let edges: Vec<(u32, u32, f32)> = (0..5000).map(|_| edge()).collect();
+        let text: String = edges.iter().map(|(a, b, weight)| format!("{a} {b} {weight}\n")).collect();
+        let graph = read(&files.put("e.txt", text)).graph;
+        graph.check_rows().unwrap();
+        let id = |node: NodeId| graph.ids().get(node).to_string().parse::<u32>().unwrap();
+        let mut found = BTreeMap::new();
+        for node in graph.nodes() {
+            let weights = graph.neighbor_weights(node).unwrap();
+            found.extend(graph.neighbors(node).zip(weights).map(|(to, &w)| ((id(node), id(to)), w)));
+        }
+        assert_eq!(found, naive(&edges), "case {case}");
+    }
 }
 
 /// A file of the shared data, or a visible word that the test is skipped.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use local2global::graph::load::{GraphConfig, load};
+use local2global::graph::io::ReadError;
+use local2global::graph::load::{GraphConfig, Loaded, load};
 use local2global::npy;
 use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
@@ -84,11 +85,27 @@ fn damage(bytes: &mut Vec<u8>, random: &mut impl rand::Rng) {
 /// Reads damaged variants of a file for a while; what comes out does not matter, that
 /// something comes out does.
 fn survives_damage(name: &str, original: &[u8]) {
+    survives(name, original, |path| {
+        let config = GraphConfig { max_bytes: Some(64 << 20), ..Default::default() };
+        load(path, &config, &Silent)
+    });
+}
+
+/// The same for a file of features or labels beside a sound edge list.
+fn attachment_survives_damage(name: &str, original: &[u8], attach: impl Fn(&Path) -> GraphConfig) {
+    let folder = tempfile::tempdir().unwrap();
+    let edges = folder.path().join("edges.txt");
+    fs::write(&edges, "0 1\n1 2\n").unwrap();
+    survives(name, original, |path| {
+        load(&edges, &GraphConfig { max_bytes: Some(64 << 20), ..attach(path) }, &Silent)
+    });
+}
+
+fn survives(name: &str, original: &[u8], read: impl Fn(&Path) -> Result<Loaded, ReadError>) {
     let seconds = std::env::var("L2G_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
     let deadline = Instant::now() + Duration::from_secs_f64(seconds);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
-    let config = GraphConfig { max_bytes: Some(64 << 20), ..Default::default() };
     let mut outcomes = [0_usize; 2];
     for case in 0.. {
         if Instant::now() > deadline {
@@ -98,7 +115,7 @@ fn survives_damage(name: &str, original: &[u8]) {
         damage(&mut bytes, &mut Seed(7).stream(Stage::Generate, case));
         fs::write(&path, &bytes).unwrap();
         let started = Instant::now();
-        let outcome = load(Path::new(&path), &config, &Silent);
+        let outcome = read(&path);
         assert!(started.elapsed() < Duration::from_secs(5), "case {case} of {name} took too long");
         match outcome {
             Ok(loaded) => {
@@ -162,6 +179,26 @@ fn damaged_matrix_market() {
         "a.mtx",
         b"%%MatrixMarket matrix coordinate real general\n4 4 3\n1 2 0.5\n2 3 1\n4 1 2\n",
     );
+}
+
+#[test]
+fn damaged_features() {
+    let as_features = |path: &Path| GraphConfig { features: Some(path.to_owned()), ..Default::default() };
+    let rows = npy_bytes(&[3, 2], &[0.5_f32, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    attachment_survives_damage("x.npy", &rows, as_features);
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in [("ids", npy_bytes(&[3], &[2_u8, 0, 1])), ("x", rows)] {
+        zip.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(&bytes).unwrap();
+    }
+    attachment_survives_damage("x.npz", &zip.finish().unwrap().into_inner(), as_features);
+}
+
+#[test]
+fn damaged_labels() {
+    let as_labels = |path: &Path| GraphConfig { labels: Some(path.to_owned()), ..Default::default() };
+    attachment_survives_damage("y.csv", b"id,label\n0,a\n1,\"b\"\n2,a\n", as_labels);
+    attachment_survives_damage("y.npy", &npy_bytes(&[3], &[0_i8, 1, -1]), as_labels);
 }
 
 #[test]

@@ -109,7 +109,11 @@ pub fn build<I: NodeIndex>(edges: EdgeList<I>, num_nodes: usize, options: &Build
     let graph = Graph::from_rows_unchecked(rows.offsets.into(), I::into_targets(targets), options.symmetrise)
         .and_then(|graph| graph.with_weights(weights.map(Into::into)))
         .expect("offsets and weights were made for these targets");
-    dropped.duplicates = num_listed - dropped.self_loops - dropped.zero_weights - graph.num_edges();
+    let num_edges = match options.symmetrise && !options.self_loops {
+        true => graph.num_directed_edges() / 2,
+        false => graph.num_edges(),
+    };
+    dropped.duplicates = num_listed - dropped.self_loops - dropped.zero_weights - num_edges;
     Built { graph, dropped }
 }
 

@@ -193,6 +193,9 @@ fn finish(
     let options = config.read_options();
     let features = config.features.as_deref().map(|path| io::read_features(path, &options)).transpose()?;
     let labels = config.labels.as_deref().map(|path| io::read_labels(path, &options)).transpose()?;
+    if progress.is_cancelled() {
+        return Err(Problem::Cancelled.in_file(path));
+    }
     let read = started.elapsed().as_secs_f64();
     progress.begin("building the graph", 0, "edges");
     let num_rows = input_rows(&input, &features, &labels);

@@ -38,6 +38,7 @@ pub mod store;
 use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use builder::{BuildOptions, Duplicates, build};
@@ -242,7 +243,8 @@ impl Graph {
 
     /// The number of edges from a node to itself.
     pub fn num_self_loops(&self) -> usize {
-        self.nodes().filter(|&node| self.has_edge(node, node)).count()
+        let nodes = (0..self.num_nodes()).into_par_iter().map(NodeId::new);
+        nodes.filter(|&node| self.has_edge(node, node)).count()
     }
 
     /// Whether every edge stands in both rows, so that the graph is undirected.

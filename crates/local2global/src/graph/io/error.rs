@@ -61,6 +61,9 @@ pub enum Problem {
     #[error("{0}")]
     Io(#[from] io::Error),
 
+    #[error("reading was stopped")]
+    Cancelled,
+
     #[error("this is a folder, needed a file")]
     Folder,
 

@@ -48,7 +48,10 @@ pub(crate) fn read(path: &Path, limit: u64, progress: &dyn Progress) -> Result<I
         builder.push(pairs, weights);
         first_row += batch.num_rows();
         progress.advance(batch.num_rows() as u64);
-        Ok(())
+        match progress.is_cancelled() {
+            true => Err(Problem::Cancelled.in_file(path)),
+            false => Ok(()),
+        }
     })?;
     let edges = builder.finish();
     match edges.len() {

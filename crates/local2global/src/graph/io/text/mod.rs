@@ -95,6 +95,9 @@ pub(crate) fn for_each_block(
         if current.is_empty() && broken.is_none() {
             return Ok(());
         }
+        if progress.is_cancelled() {
+            return Err(Problem::Cancelled.in_file(path));
+        }
         let first_lines: Vec<u64> = current
             .iter()
             .map(|block| {
