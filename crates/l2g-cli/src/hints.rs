@@ -8,7 +8,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
 }
 
 fn for_read_error(error: &ReadError) -> Option<String> {
-    Some(match &error.problem {
+    Some(match &*error.problem {
         Problem::Missing => {
             "GRAPH is a file, or the name of a data set: cora, amazon-photo, citeseer, pubmed".into()
         }

@@ -1,6 +1,8 @@
 //! The graph stage from the outside: every format gives the same graph, and every bad
 //! file gets one clear sentence.
 
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests may fail loudly")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;

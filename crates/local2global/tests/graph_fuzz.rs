@@ -4,6 +4,8 @@
 //! format in random ways, with a fixed seed, for a few seconds. `L2G_FUZZ_SECONDS`
 //! makes it run longer.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -23,7 +23,7 @@ pub struct ReadError {
     /// Where in the file.
     pub place: Place,
     /// What is wrong there.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 /// A place in an input file.
@@ -175,7 +175,7 @@ impl Problem {
 
     /// The problem at a place of the file.
     pub fn at(self, path: &Path, place: Place) -> ReadError {
-        ReadError { path: path.to_owned(), place, problem: self }
+        ReadError { path: path.to_owned(), place, problem: Box::new(self) }
     }
 
     /// The problem in an array of the file.

@@ -83,6 +83,7 @@ fn read_scipy(archive: &mut Archive) -> Result<Input, ReadError> {
 }
 
 fn read_edge_index(archive: &mut Archive) -> Result<Input, ReadError> {
+    #[expect(clippy::redundant_closure, reason = "the function alone is not general enough in its lifetime")]
     let edges = archive.read("edge_index", |reader| npy::edge_pairs(reader))?;
     let features = match archive.has("x") {
         true => Some(read_dense(archive, "x")?),

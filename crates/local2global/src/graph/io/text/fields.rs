@@ -26,7 +26,7 @@ impl Separator {
 /// If the line is not UTF-8, or a quote is not closed.
 pub(crate) fn split(line: &[u8], separator: Separator) -> Result<Vec<String>, Problem> {
     let mut fields = Vec::new();
-    for_each(line, separator, |field| fields.push(field.to_owned()))?;
+    for_each(line, separator, |field| fields.push(field))?;
     fields
         .into_iter()
         .map(|field| String::from_utf8(field.into_owned()).map_err(|_| Problem::NotUtf8))
