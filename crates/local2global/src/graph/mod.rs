@@ -35,6 +35,8 @@ pub mod builtin;
 
 pub mod store;
 
+pub mod generate;
+
 use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
