@@ -30,6 +30,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::cumulative::Cumulative;
+use super::group::Groups;
 use super::{
     ClassFeatures, Degrees, EdgeSource, FeatureSource, GenerateError, Generator, Purpose, Synthetic, check,
     check_nodes, check_share, poisson, rows_per_chunk,
@@ -123,7 +124,8 @@ struct BlockEdges {
 
 impl BlockEdges {
     fn new(model: &BlockModel, communities: Arc<[u32]>, theta: &[f64], seed: Seed) -> Self {
-        let (starts, members) = group(&communities, model.communities);
+        let by_community = communities.iter().map(|&community| community as usize);
+        let Groups { starts, members } = Groups::new(model.communities, by_community);
         Self {
             communities,
             inside: Cumulative::new(members.iter().map(|&node| theta[node as usize])),
@@ -179,24 +181,6 @@ impl EdgeSource for BlockEdges {
         }
         pairs
     }
-}
-
-/// Sorts nodes by community: where each community begins, and its members, ascending.
-fn group(communities: &[u32], num_communities: usize) -> (Vec<usize>, Vec<u32>) {
-    let mut starts = vec![0; num_communities + 1];
-    for &community in communities {
-        starts[community as usize + 1] += 1;
-    }
-    for community in 0..num_communities {
-        starts[community + 1] += starts[community];
-    }
-    let mut next = starts.clone();
-    let mut members = vec![0; communities.len()];
-    for (node, &community) in communities.iter().enumerate() {
-        members[next[community as usize]] = node as u32;
-        next[community as usize] += 1;
-    }
-    (starts, members)
 }
 
 #[cfg(test)]

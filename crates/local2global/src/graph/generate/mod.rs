@@ -22,11 +22,22 @@ mod degrees;
 
 mod features;
 
+mod geometric;
+
+mod group;
+
+mod ring_of_cliques;
+
+mod rmat;
+
 mod stream;
 
 pub use block_model::BlockModel;
 pub use degrees::Degrees;
 pub use features::ClassFeatures;
+pub use geometric::Geometric;
+pub use ring_of_cliques::RingOfCliques;
+pub use rmat::Rmat;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -61,12 +72,21 @@ pub trait Generator {
 pub enum GraphKind {
     /// Communities with any degrees.
     BlockModel(BlockModel),
+    /// Self-similar, with heavy-tailed degrees.
+    Rmat(Rmat),
+    /// Complete graphs in a ring.
+    RingOfCliques(RingOfCliques),
+    /// Points in a square, joined where they are near.
+    Geometric(Geometric),
 }
 
 impl Generator for GraphKind {
     fn prepare(&self, seed: Seed) -> Result<Synthetic, GenerateError> {
         match self {
             Self::BlockModel(model) => model.prepare(seed),
+            Self::Rmat(model) => model.prepare(seed),
+            Self::RingOfCliques(model) => model.prepare(seed),
+            Self::Geometric(model) => model.prepare(seed),
         }
     }
 }
