@@ -37,6 +37,8 @@ pub mod store;
 
 pub mod generate;
 
+pub mod write;
+
 use std::fmt;
 
 use bytemuck::{Pod, Zeroable};

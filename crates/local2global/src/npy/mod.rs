@@ -15,6 +15,7 @@ mod write;
 
 pub use header::{Dtype, Header, Kind};
 pub use read::{ArrayReader, open, read};
+pub(crate) use write::header;
 pub use write::{Element, Writer, write};
 
 use std::fs::File;

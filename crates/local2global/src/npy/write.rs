@@ -42,15 +42,13 @@ elements! {
     f64: Float, "<f8";
 }
 
-/// The header of a C-ordered array, 128 bytes for all shapes in use.
-fn header<T: Element>(shape: &[usize]) -> Vec<u8> {
+/// The header of a C-ordered array, 128 bytes for all shapes in use; `descr` is the
+/// element type as NumPy spells it.
+pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     let axes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
-    let dict = format!(
-        "{{'descr': '{}', 'fortran_order': False, 'shape': ({}{comma}), }}",
-        T::DESCR,
-        axes.join(", ")
-    );
+    let axes = axes.join(", ");
+    let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({axes}{comma}), }}");
     // Signature, version and length take 10 bytes, the final line break one.
     let padded = (10 + dict.len() + 1).next_multiple_of(64).max(128);
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -70,7 +68,7 @@ fn header<T: Element>(shape: &[usize]) -> Vec<u8> {
 /// If `shape` does not multiply to the number of values.
 pub fn write<T: Element>(sink: &mut impl Write, shape: &[usize], values: &[T]) -> io::Result<()> {
     assert_eq!(shape.iter().product::<usize>(), values.len(), "shape must match the number of values");
-    sink.write_all(&header::<T>(shape))?;
+    sink.write_all(&header(T::DESCR, shape))?;
     sink.write_all(bytemuck::cast_slice(values))
 }
 
@@ -91,7 +89,7 @@ impl<T: Element, W: Write + Seek> Writer<T, W> {
     pub fn new(mut sink: W, row_shape: &[usize]) -> io::Result<Self> {
         let mut empty = vec![0];
         empty.extend(row_shape);
-        sink.write_all(&header::<T>(&empty))?;
+        sink.write_all(&header(T::DESCR, &empty))?;
         Ok(Self { sink, row_shape: row_shape.to_vec(), num_values: 0, element: Default::default() })
     }
 
@@ -115,7 +113,7 @@ impl<T: Element, W: Write + Seek> Writer<T, W> {
         }
         let end = self.sink.stream_position()?;
         self.sink.rewind()?;
-        let header = header::<T>(&self.shape());
+        let header = header(T::DESCR, &self.shape());
         self.sink.write_all(&header)?;
         self.sink.seek(SeekFrom::Start(end))?;
         self.sink.flush()?;
@@ -140,7 +138,7 @@ mod tests {
     #[test]
     fn data_begin_on_a_64_byte_boundary() {
         for shape in [vec![], vec![0], vec![usize::MAX, usize::MAX], vec![1, 2, 3, 4]] {
-            assert_eq!(header::<f32>(&shape).len() % 64, 0);
+            assert_eq!(header(f32::DESCR, &shape).len() % 64, 0);
         }
     }
 

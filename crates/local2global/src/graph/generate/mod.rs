@@ -22,6 +22,8 @@ mod degrees;
 
 mod features;
 
+mod files;
+
 mod geometric;
 
 mod group;
@@ -35,6 +37,7 @@ mod stream;
 pub use block_model::BlockModel;
 pub use degrees::Degrees;
 pub use features::ClassFeatures;
+pub use files::{Outputs, Written};
 pub use geometric::Geometric;
 pub use ring_of_cliques::RingOfCliques;
 pub use rmat::Rmat;

@@ -1,0 +1,123 @@
+//! A synthetic graph straight into files, without ever being in memory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::Synthetic;
+use crate::graph::NodeIds;
+use crate::graph::write::{
+    FeatureOutline, GraphSink, Outline, OutputFormat, WriteError, format_for, write_features_with,
+    write_labels, write_with,
+};
+use crate::progress::Progress;
+
+/// Where the parts of a graph go.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// The edges and all else the format holds.
+    pub graph: PathBuf,
+    /// The format; if not given, the name tells.
+    pub format: Option<OutputFormat>,
+    /// Features, as `.npy` or `.npz`; needed where the format does not hold them.
+    pub features: Option<PathBuf>,
+    /// Labels, as comma-separated text.
+    pub labels: Option<PathBuf>,
+}
+
+/// What has been written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// The number of nodes, with or without edges.
+    pub nodes: usize,
+    /// The number of undirected edges.
+    pub edges: usize,
+    /// The number of features per node.
+    pub features: usize,
+    /// The number of classes.
+    pub classes: usize,
+    /// All files, the graph first.
+    pub files: Vec<PathBuf>,
+}
+
+impl Synthetic {
+    /// Generates the graph into files.
+    ///
+    /// # Errors
+    /// [`WriteError::Refused`] if features have no place to go, or a file is asked for
+    /// what the graph does not have; [`WriteError::File`] if writing fails or `progress`
+    /// asks to stop. No file appears unless it is complete.
+    pub fn write(&self, outputs: &Outputs, progress: &dyn Progress) -> Result<Written, WriteError> {
+        let format = format_for(&outputs.graph, outputs.format)?;
+        self.check(format, outputs)?;
+        let edges = self.write_graph(&outputs.graph, format, progress)?;
+        if let (Some(path), Some(width)) = (&outputs.features, self.num_features()) {
+            write_features_with(path, self.num_nodes, width, |sink| {
+                self.for_each_feature_chunk(progress, |rows| stop_or(progress, || sink.push(&rows)))
+            })?;
+        }
+        if let (Some(path), Some(labels)) = (&outputs.labels, &self.labels) {
+            write_labels(labels, &NodeIds::Range(self.num_nodes), path)?;
+        }
+        let others = [&outputs.features, &outputs.labels].into_iter().flatten();
+        Ok(Written {
+            nodes: self.num_nodes,
+            edges,
+            features: self.num_features().unwrap_or(0),
+            classes: self.labels.as_ref().map_or(0, |labels| labels.num_classes()),
+            files: [&outputs.graph].into_iter().chain(others).cloned().collect(),
+        })
+    }
+
+    fn check(&self, format: OutputFormat, outputs: &Outputs) -> Result<(), WriteError> {
+        let refuse = |path: &Path, problem: &str| {
+            Err(WriteError::Refused { path: path.to_owned(), problem: problem.into() })
+        };
+        match (&outputs.features, &self.features, &outputs.labels, &self.labels) {
+            (Some(path), None, _, _) => refuse(path, "the graph has no features"),
+            (_, _, Some(path), None) => refuse(path, "the graph has no labels"),
+            (None, Some(_), _, _) if !format.holds_attributes() => {
+                refuse(&outputs.graph, "the format holds no features; they need a file of their own")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes edges and all else the format holds; returns the number of edges.
+    fn write_graph(
+        &self,
+        path: &Path,
+        format: OutputFormat,
+        progress: &dyn Progress,
+    ) -> Result<usize, WriteError> {
+        let features = match self.num_features().filter(|_| format.holds_attributes()) {
+            Some(width) => FeatureOutline::Rows { width },
+            None => FeatureOutline::None,
+        };
+        let ids = NodeIds::Range(self.num_nodes);
+        let labels = self.labels.as_ref();
+        let outline = Outline { ids: &ids, labels, features, weighted: false, undirected: true };
+        let mut num_edges = 0;
+        write_with(path, format, &outline, |sink: &mut dyn GraphSink| {
+            self.for_each_edge_chunk(progress, |chunk| {
+                num_edges += chunk.pairs.len();
+                stop_or(progress, || sink.push_edges(&chunk))
+            })?;
+            match features {
+                FeatureOutline::Rows { .. } => self
+                    .for_each_feature_chunk(progress, |rows| stop_or(progress, || sink.push_features(&rows))),
+                _ => Ok(()),
+            }
+        })?;
+        Ok(num_edges)
+    }
+}
+
+/// Goes on, unless the person has asked to stop.
+fn stop_or(progress: &dyn Progress, work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    match progress.is_cancelled() {
+        true => Err(io::Error::new(io::ErrorKind::Interrupted, "stopped on request")),
+        false => work(),
+    }
+}
