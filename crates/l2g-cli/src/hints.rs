@@ -1,10 +1,24 @@
 //! What to do about an error, where that can be said in one line.
 
 use local2global::graph::io::{Format, Problem, ReadError};
+use local2global::graph::write::WriteError;
 
 /// A hint for the first error in the chain that has one.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|cause| for_read_error(cause.downcast_ref::<ReadError>()?))
+    error.chain().find_map(|cause| match cause.downcast_ref::<WriteError>() {
+        Some(error) => for_write_error(error),
+        None => for_read_error(cause.downcast_ref::<ReadError>()?),
+    })
+}
+
+fn for_write_error(error: &WriteError) -> Option<String> {
+    match error {
+        WriteError::UnknownFormat { .. } => Some("say it with `--format`, or change the name".into()),
+        WriteError::FeaturesHomeless { .. } => {
+            Some("add `--features-out FILE.npz`, or write the graph as .npz".into())
+        }
+        _ => None,
+    }
 }
 
 fn for_read_error(error: &ReadError) -> Option<String> {

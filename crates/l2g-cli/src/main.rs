@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use local2global::config::ConfigError;
+use local2global::graph::write::WriteError;
 
 use commands::Command;
 use context::{CommonArgs, Context};
@@ -43,9 +44,21 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&error, json);
-            let is_usage =
-                error.chain().any(|cause| cause.is::<ConfigError>() || cause.is::<context::UsageError>());
+            let is_usage = error.chain().any(is_usage_error);
             ExitCode::from(if is_usage { 2 } else { 1 })
         }
     }
+}
+
+/// Whether the person asked for something that cannot be.
+fn is_usage_error(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let is_refused = matches!(
+        cause.downcast_ref::<WriteError>(),
+        Some(
+            WriteError::Refused { .. }
+                | WriteError::UnknownFormat { .. }
+                | WriteError::FeaturesHomeless { .. }
+        )
+    );
+    is_refused || cause.is::<ConfigError>() || cause.is::<context::UsageError>()
 }

@@ -452,7 +452,7 @@ fn features_and_labels_need_a_place() {
     in_folder("g.csv", |path| {
         let outputs = Outputs { graph: path.to_owned(), ..Default::default() };
         let error = ring.prepare(Seed(0)).unwrap().write(&outputs, &Silent).unwrap_err().to_string();
-        assert!(error.ends_with("the format holds no features; they need a file of their own"), "{error}");
+        assert!(error.ends_with("cannot hold features, and no file is named for them"), "{error}");
         let outputs = Outputs { labels: Some(path.with_file_name("y.csv")), ..outputs };
         let error =
             Rmat::default().prepare(Seed(0)).unwrap().write(&outputs, &Silent).unwrap_err().to_string();

@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+mod generate;
+
 mod graph;
 
 mod run;
@@ -14,6 +16,7 @@ use crate::context::Context;
 pub(crate) enum Command {
     Run(run::RunArgs),
     Graph(graph::GraphArgs),
+    Generate(generate::GenerateArgs),
 }
 
 impl Command {
@@ -21,6 +24,7 @@ impl Command {
         match self {
             Self::Run(args) => run::execute(&args, context),
             Self::Graph(args) => graph::execute(&args, context),
+            Self::Generate(args) => generate::execute(args, context),
         }
     }
 }

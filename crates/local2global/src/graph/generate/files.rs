@@ -45,9 +45,10 @@ impl Synthetic {
     /// Generates the graph into files.
     ///
     /// # Errors
-    /// [`WriteError::Refused`] if features have no place to go, or a file is asked for
-    /// what the graph does not have; [`WriteError::File`] if writing fails or `progress`
-    /// asks to stop. No file appears unless it is complete.
+    /// [`WriteError::FeaturesHomeless`] if features have no place to go,
+    /// [`WriteError::Refused`] if a file is asked for what the graph does not have,
+    /// [`WriteError::File`] if writing fails or `progress` asks to stop. No file appears
+    /// unless it is complete.
     pub fn write(&self, outputs: &Outputs, progress: &dyn Progress) -> Result<Written, WriteError> {
         let format = format_for(&outputs.graph, outputs.format)?;
         self.check(format, outputs)?;
@@ -78,7 +79,7 @@ impl Synthetic {
             (Some(path), None, _, _) => refuse(path, "the graph has no features"),
             (_, _, Some(path), None) => refuse(path, "the graph has no labels"),
             (None, Some(_), _, _) if !format.holds_attributes() => {
-                refuse(&outputs.graph, "the format holds no features; they need a file of their own")
+                Err(WriteError::FeaturesHomeless { path: outputs.graph.clone() })
             }
             _ => Ok(()),
         }

@@ -159,7 +159,7 @@ impl Synthetic {
         deliver: impl FnMut(EdgeChunk<u64>) -> Result<(), E> + Send,
     ) -> Result<(), E> {
         let draw = |index| EdgeChunk { pairs: self.edges.chunk(index), weights: Vec::new() };
-        in_order("edges", self.edges.num_chunks(), progress, draw, deliver)
+        in_order("drawing edges", self.edges.num_chunks(), progress, draw, deliver)
     }
 
     /// Draws all features and hands them to `deliver`, chunk by chunk, in order.
@@ -172,7 +172,7 @@ impl Synthetic {
         deliver: impl FnMut(SparseFeatures) -> Result<(), E> + Send,
     ) -> Result<(), E> {
         let Some(features) = &self.features else { return Ok(()) };
-        in_order("features", features.num_chunks(), progress, |index| features.chunk(index), deliver)
+        in_order("drawing features", features.num_chunks(), progress, |index| features.chunk(index), deliver)
     }
 
     /// The whole graph in memory, with labels and features.

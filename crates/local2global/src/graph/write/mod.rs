@@ -191,6 +191,10 @@ pub enum WriteError {
     )]
     UnknownFormat { path: PathBuf },
 
+    /// The format cannot hold features, and there is no other file for them.
+    #[error("`{}` cannot hold features, and no file is named for them", path.display())]
+    FeaturesHomeless { path: PathBuf },
+
     /// The format cannot hold this.
     #[error("cannot write `{}`: {problem}", path.display())]
     Refused { path: PathBuf, problem: String },
