@@ -33,6 +33,8 @@
 
 pub mod graph;
 
+pub mod partition;
+
 // The run as a whole: its settings, its folder, its chance.
 
 pub mod config;

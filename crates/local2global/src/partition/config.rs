@@ -1,0 +1,179 @@
+//! The settings of the stage: the table `[partition]`.
+//!
+//! ```toml
+//! [partition]
+//! method = "fennel"     # "metis" (default), "louvain", "given"
+//! clusters = 10         # or patch_size = 2000
+//! passes = 3            # the method's own keys
+//! ```
+//!
+//! A key that the method does not have is refused.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Fennel, Given, Graph, Louvain, Metis, Partition, PartitionError, Partitioner};
+use crate::progress::Progress;
+use crate::seed::Seed;
+
+/// How many clusters to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NumClusters {
+    /// This many.
+    Clusters(usize),
+    /// As many as it takes for clusters of about this many nodes.
+    PatchSize(usize),
+}
+
+/// The partitioners a configuration can name, as in `method = "fennel"`.
+///
+/// To add one, write its file and a variant here; the compiler lists the rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
+pub enum PartitionMethod {
+    /// Multilevel k-way partitioning by METIS.
+    Metis(Metis),
+    /// Streaming, for graphs larger than memory.
+    Fennel(Fennel),
+    /// Communities of high modularity.
+    Louvain(Louvain),
+    /// Clusters that somebody else made.
+    Given(Given),
+}
+
+/// The settings of the stage.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartitionConfig {
+    /// The partitioner with its own settings.
+    #[serde(flatten)]
+    pub method: PartitionMethod,
+    /// How many clusters.
+    #[serde(flatten)]
+    pub size: NumClusters,
+}
+
+impl Default for PartitionConfig {
+    fn default() -> Self {
+        Self::with_clusters(10)
+    }
+}
+
+impl PartitionConfig {
+    /// METIS with this many clusters.
+    pub fn with_clusters(clusters: usize) -> Self {
+        let method = PartitionMethod::Metis(Metis::default());
+        Self { method, size: NumClusters::Clusters(clusters) }
+    }
+
+    /// The number of clusters for a graph of `num_nodes` nodes.
+    ///
+    /// # Errors
+    /// [`PartitionError`] if it is zero or larger than the number of nodes.
+    pub fn num_clusters(&self, num_nodes: usize) -> Result<usize, PartitionError> {
+        let zero = |key| PartitionError::Setting { key, found: "0".into(), needed: "at least 1" };
+        match self.size {
+            NumClusters::Clusters(0) => Err(zero("clusters")),
+            NumClusters::PatchSize(0) => Err(zero("patch_size")),
+            NumClusters::Clusters(clusters) if clusters > num_nodes => {
+                Err(PartitionError::TooManyClusters { clusters, nodes: num_nodes })
+            }
+            NumClusters::Clusters(clusters) => Ok(clusters),
+            NumClusters::PatchSize(size) => Ok((num_nodes + size / 2).div_euclid(size).max(1)),
+        }
+    }
+}
+
+impl PartitionMethod {
+    /// The name of the method, as the configuration spells it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Metis(_) => "metis",
+            Self::Fennel(_) => "fennel",
+            Self::Louvain(_) => "louvain",
+            Self::Given(_) => "given",
+        }
+    }
+}
+
+impl Partitioner for PartitionMethod {
+    fn partition(
+        &self,
+        graph: &Graph,
+        num_clusters: usize,
+        seed: Seed,
+        progress: &dyn Progress,
+    ) -> Result<Partition, PartitionError> {
+        match self {
+            Self::Metis(method) => method.partition(graph, num_clusters, seed, progress),
+            Self::Fennel(method) => method.partition(graph, num_clusters, seed, progress),
+            Self::Louvain(method) => method.partition(graph, num_clusters, seed, progress),
+            Self::Given(method) => method.partition(graph, num_clusters, seed, progress),
+        }
+    }
+}
+
+// By hand, because the method may be left out, and because each method shall refuse the
+// keys of the others; a derived, flattened form does neither.
+impl<'de> Deserialize<'de> for PartitionConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut keys = Map::deserialize(deserializer)?;
+        let size = match (keys.remove("clusters"), keys.remove("patch_size")) {
+            (Some(_), Some(_)) => return Err(D::Error::custom("set either `clusters` or `patch_size`")),
+            (Some(count), None) => NumClusters::Clusters(whole_number("clusters", count)?),
+            (None, Some(count)) => NumClusters::PatchSize(whole_number("patch_size", count)?),
+            (None, None) => Self::default().size,
+        };
+        keys.entry("method").or_insert_with(|| "metis".into());
+        let method = serde_json::from_value(Value::Object(keys)).map_err(D::Error::custom)?;
+        Ok(Self { method, size })
+    }
+}
+
+fn whole_number<E: serde::de::Error>(key: &str, value: Value) -> Result<usize, E> {
+    let found = value.as_u64().and_then(|number| usize::try_from(number).ok());
+    found.ok_or_else(|| E::custom(format!("`{key}` is {value}; it must be a whole number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> Result<PartitionConfig, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn everything_has_a_default() {
+        assert_eq!(parse("{}").unwrap(), PartitionConfig::default());
+    }
+
+    #[test]
+    fn settings_survive_a_round_trip() {
+        for json in [
+            r#"{"method": "fennel", "patch_size": 50, "passes": 4}"#,
+            r#"{"method": "louvain", "clusters": 7}"#,
+            r#"{"method": "given", "file": "clusters.csv"}"#,
+        ] {
+            let config = parse(json).unwrap();
+            assert_eq!(parse(&serde_json::to_string(&config).unwrap()).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        assert!(parse(r#"{"method": "metis", "passes": 4}"#).unwrap_err().contains("passes"));
+        assert!(parse(r#"{"method": "spectral"}"#).unwrap_err().contains("spectral"));
+        assert!(parse(r#"{"clusters": 2, "patch_size": 3}"#).unwrap_err().contains("either"));
+        assert!(parse(r#"{"clusters": -1}"#).unwrap_err().contains("whole number"));
+    }
+
+    #[test]
+    fn the_number_of_clusters_follows_from_the_patch_size() {
+        let config = PartitionConfig { size: NumClusters::PatchSize(100), ..Default::default() };
+        assert_eq!(config.num_clusters(1049).unwrap(), 10);
+        assert_eq!(config.num_clusters(1050).unwrap(), 11);
+        assert_eq!(config.num_clusters(3).unwrap(), 1);
+    }
+}

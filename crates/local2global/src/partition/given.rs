@@ -1,0 +1,196 @@
+//! Clusters that somebody else made, for data that is already split.
+//!
+//! They come from a file or from the labels of the graph. A file `*.npy` has one integer
+//! or text for each node, in the order of the graph. Any other file is text: on each line
+//! a node, by the user's own id, and the name of its cluster, separated by a tab, comma,
+//! semicolon or blanks; empty lines and lines that begin with `#` are skipped. Nodes that
+//! are not in the graph may be listed, nodes of the graph must be.
+//!
+//! Clusters are numbered in the order of their names: integers by value, then texts.
+//!
+//! Cost: `O(n log n)` time. No randomness.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::{Partition, PartitionError, Partitioner};
+use crate::graph::labels::{LabelKind, UNKNOWN};
+use crate::graph::{Graph, NodeId};
+use crate::npy::{self, Kind};
+use crate::progress::Progress;
+use crate::run_dir::FileError;
+use crate::seed::Seed;
+
+/// Where given clusters are found: in the labels, unless there is a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Given {
+    /// A file with a cluster for each node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+impl Partitioner for Given {
+    fn partition(
+        &self,
+        graph: &Graph,
+        _: usize,
+        _: Seed,
+        _: &dyn Progress,
+    ) -> Result<Partition, PartitionError> {
+        let names = match &self.file {
+            None => labels_of(graph)?,
+            Some(path) if path.extension().is_some_and(|extension| extension == "npy") => read_array(path)?,
+            Some(path) => read_text(path, graph)?,
+        };
+        if names.len() != graph.num_nodes() {
+            return Err(PartitionError::Length { found: names.len(), needed: graph.num_nodes() });
+        }
+        Ok(numbered(&names))
+    }
+}
+
+/// The name of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Integer(i128),
+    Text(String),
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Self {
+        text.parse().map_or_else(|_| Self::Text(text.to_owned()), Self::Integer)
+    }
+}
+
+fn numbered(names: &[Name]) -> Partition {
+    let mut distinct: Vec<&Name> = names.iter().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let number = |name| distinct.binary_search(&name).expect("every name is among the distinct ones") as u32;
+    Partition::from_labels(names.iter().map(number).collect())
+}
+
+fn labels_of(graph: &Graph) -> Result<Vec<Name>, PartitionError> {
+    let classes = match graph.labels().map(|labels| labels.kind()) {
+        Some(LabelKind::Single(classes)) => classes,
+        Some(LabelKind::Multi(_)) => return Err(PartitionError::Labels { found: "several classes a node" }),
+        None => return Err(PartitionError::Labels { found: "no labels" }),
+    };
+    let named = classes.iter().enumerate().map(|(row, &class)| match class {
+        UNKNOWN => Err(unassigned(graph, NodeId::new(row), "the labels")),
+        class => Ok(Name::Integer(class.into())),
+    });
+    named.collect()
+}
+
+fn unassigned(graph: &Graph, node: NodeId, place: &str) -> PartitionError {
+    PartitionError::Unassigned { id: graph.ids().get(node).to_string(), place: place.to_owned() }
+}
+
+fn read_array(path: &Path) -> Result<Vec<Name>, PartitionError> {
+    let read = || {
+        let reader = npy::open(path)?;
+        match reader.header().dtype.kind {
+            Kind::Unicode | Kind::Bytes => {
+                reader.strings().map(|texts| texts.into_iter().map(Name::Text).collect())
+            }
+            _ => reader.integers().map(|numbers| numbers.into_iter().map(Name::Integer).collect()),
+        }
+    };
+    read().map_err(|source| PartitionError::Array { path: path.to_owned(), source })
+}
+
+fn read_text(path: &Path, graph: &Graph) -> Result<Vec<Name>, PartitionError> {
+    let file = File::open(path).map_err(FileError::at("read", path))?;
+    // Looked up by node, never iterated.
+    let mut named: FxHashMap<String, Name> = FxHashMap::default();
+    for (index, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.map_err(FileError::at("read", path))?;
+        let text = line.trim();
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        let (id, cluster) = two_fields(text).ok_or_else(|| PartitionError::Line {
+            path: path.to_owned(),
+            line: index + 1,
+            text: text.to_owned(),
+        })?;
+        named.insert(id.to_owned(), cluster.into());
+    }
+    let of_node = |node: NodeId| {
+        let name = named.get(&graph.ids().get(node).to_string()).cloned();
+        name.ok_or_else(|| unassigned(graph, node, &format!("`{}`", path.display())))
+    };
+    graph.nodes().map(of_node).collect()
+}
+
+/// The two fields of a line; none if there are more or fewer.
+fn two_fields(line: &str) -> Option<(&str, &str)> {
+    let separator = ['\t', ',', ';'].into_iter().find(|&separator| line.contains(separator));
+    let mut fields: Vec<&str> = match separator {
+        Some(separator) => line.split(separator).map(str::trim).collect(),
+        None => line.split_whitespace().collect(),
+    };
+    let cluster = fields.pop().filter(|field| !field.is_empty())?;
+    let id = fields.pop().filter(|field| !field.is_empty())?;
+    fields.is_empty().then_some((id, cluster))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{BuildOptions, EdgeList, Labels, build};
+    use crate::progress::Silent;
+    use crate::run_dir::write_array;
+
+    fn path_of_three() -> Graph {
+        let edges = EdgeList::from_pairs(vec![[0_u32, 1], [1, 2]]);
+        build(edges, 3, &BuildOptions::default()).graph
+    }
+
+    fn clusters(given: &Given, graph: &Graph) -> Result<Vec<u32>, String> {
+        let found = given.partition(graph, 1, Seed(0), &Silent);
+        found.map(|found| found.clusters().to_vec()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn labels_are_clusters() {
+        let with = |classes: Vec<i32>| {
+            path_of_three().with_labels(Some(Labels::single(classes.into(), vec![]))).unwrap()
+        };
+        assert_eq!(clusters(&Given::default(), &with(vec![5, 0, 5])).unwrap(), [1, 0, 1]);
+        let missing = clusters(&Given::default(), &with(vec![5, UNKNOWN, 5])).unwrap_err();
+        assert_eq!(missing, "node `1` has no cluster in the labels");
+        assert!(clusters(&Given::default(), &path_of_three()).unwrap_err().contains("no labels"));
+    }
+
+    #[test]
+    fn an_array_gives_a_cluster_for_each_row() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clusters.npy");
+        let given = Given { file: Some(path.clone()) };
+        write_array(&path, &[3], &[7_i64, -2, 7]).unwrap();
+        assert_eq!(clusters(&given, &path_of_three()).unwrap(), [1, 0, 1]);
+        write_array(&path, &[2], &[7_i64, 2]).unwrap();
+        let error = clusters(&given, &path_of_three()).unwrap_err();
+        assert_eq!(error, "found clusters for 2 nodes, but the graph has 3");
+    }
+
+    #[test]
+    fn a_text_names_nodes_and_clusters() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clusters.csv");
+        let given = Given { file: Some(path.clone()) };
+        std::fs::write(&path, "# node,cluster\n2, sales\n0 ,10\n\n1,9\n99,sales\n").unwrap();
+        assert_eq!(clusters(&given, &path_of_three()).unwrap(), [1, 0, 2]);
+        std::fs::write(&path, "0 a\n1 a\n").unwrap();
+        assert!(clusters(&given, &path_of_three()).unwrap_err().starts_with("node `2` has no cluster in"));
+        std::fs::write(&path, "0 a\n1 a b\n").unwrap();
+        assert!(clusters(&given, &path_of_three()).unwrap_err().contains(":2: expected a node"));
+    }
+}
