@@ -35,6 +35,8 @@ pub mod graph;
 
 pub mod partition;
 
+pub mod patch;
+
 // The run as a whole: its settings, its folder, its chance.
 
 pub mod config;

@@ -1,0 +1,145 @@
+//! The settings of the stage: the table `[patch]`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{PatchError, Sparsify};
+
+/// What the patches must cover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cover {
+    /// Every edge lies in some patch, so that some model sees it.
+    #[default]
+    Edges,
+    /// Every node lies in some patch, as in the paper.
+    Nodes,
+}
+
+/// The settings of the stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PatchConfig {
+    /// The mean degree of the sparsified patch graph.
+    pub degree: f64,
+    /// The least number of nodes that joined patches share, `l`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_overlap: Option<usize>,
+    /// The largest number of nodes that a patch edge asks for, `u`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_overlap: Option<usize>,
+    /// What the patches must cover.
+    pub cover: Cover,
+    /// Which edges of the patch graph are kept.
+    pub sparsify: Sparsify,
+    /// Whether groups of patches that no edge joins are joined through random nodes.
+    pub bridge: bool,
+}
+
+impl Default for PatchConfig {
+    fn default() -> Self {
+        Self {
+            degree: 4.0,
+            min_overlap: None,
+            max_overlap: None,
+            cover: Cover::default(),
+            sparsify: Sparsify::default(),
+            bridge: false,
+        }
+    }
+}
+
+/// How many nodes joined patches share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverlapBounds {
+    /// At least this many, `l`.
+    pub min: usize,
+    /// Growing stops at this many, `u`.
+    pub max: usize,
+}
+
+impl OverlapBounds {
+    /// The least number of nodes that a patch takes from a neighbouring cluster, and so
+    /// the least size of a cluster: `l / 2`, rounded up.
+    pub fn half_min(self) -> usize {
+        self.min.div_ceil(2)
+    }
+
+    /// The largest number of nodes that a patch takes from a neighbouring cluster.
+    pub fn half_max(self) -> usize {
+        (self.max / 2).max(self.half_min())
+    }
+}
+
+impl PatchConfig {
+    /// Overlaps are at least this large unless told otherwise: fewer points fix a
+    /// rotation in few dimensions, but poorly.
+    pub const USUAL_MIN_OVERLAP: usize = 32;
+
+    /// The bounds on overlaps: as set, else `l = max(dim + 1, 32)` and `u = 2 l`.
+    ///
+    /// # Errors
+    /// [`PatchError::Setting`] if `l` cannot fix a rotation in `dim` dimensions, or
+    /// exceeds `u`.
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::patch::PatchConfig;
+    ///
+    /// let bounds = PatchConfig::default().overlap_bounds(128)?;
+    /// assert_eq!((bounds.min, bounds.max), (129, 258));
+    /// # Ok::<(), local2global::patch::PatchError>(())
+    /// ```
+    pub fn overlap_bounds(&self, dim: usize) -> Result<OverlapBounds, PatchError> {
+        let min = self.min_overlap.unwrap_or((dim + 1).max(Self::USUAL_MIN_OVERLAP));
+        let max = self.max_overlap.unwrap_or(2 * min);
+        if min < dim + 1 {
+            let needed = format!("at least {} to align in {dim} dimensions", dim + 1);
+            return Err(PatchError::Setting { key: "min_overlap", found: min.to_string(), needed });
+        }
+        if max < min {
+            let needed = format!("at least min_overlap, {min}");
+            return Err(PatchError::Setting { key: "max_overlap", found: max.to_string(), needed });
+        }
+        Ok(OverlapBounds { min, max })
+    }
+
+    pub(super) fn check_degree(&self) -> Result<(), PatchError> {
+        match self.degree >= 0.0 && self.degree.is_finite() {
+            true => Ok(()),
+            false => Err(PatchError::Setting {
+                key: "degree",
+                found: self.degree.to_string(),
+                needed: "a number from 0".into(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_bounds_are_halved_so_that_both_halves_make_them() {
+        let bounds = OverlapBounds { min: 129, max: 256 };
+        assert_eq!((bounds.half_min(), bounds.half_max()), (65, 128));
+        let tight = OverlapBounds { min: 5, max: 5 };
+        assert_eq!((tight.half_min(), tight.half_max()), (3, 3));
+    }
+
+    #[test]
+    fn overlaps_that_cannot_be_aligned_are_refused() {
+        let config = PatchConfig { min_overlap: Some(16), ..Default::default() };
+        let error = config.overlap_bounds(16).unwrap_err().to_string();
+        assert_eq!(error, "patch.min_overlap is 16; it must be at least 17 to align in 16 dimensions");
+        let crossed = PatchConfig { min_overlap: Some(9), max_overlap: Some(8), ..Default::default() };
+        assert!(crossed.overlap_bounds(2).unwrap_err().to_string().contains("at least min_overlap, 9"));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        assert!(serde_json::from_str::<PatchConfig>(r#"{"degre": 3}"#).is_err());
+        let parsed: PatchConfig = serde_json::from_str(r#"{"cover": "nodes", "sparsify": "none"}"#).unwrap();
+        assert_eq!((parsed.cover, parsed.sparsify), (Cover::Nodes, Sparsify::None));
+    }
+}

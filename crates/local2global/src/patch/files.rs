@@ -1,0 +1,170 @@
+//! What the stage leaves in the run folder.
+//!
+//! ```text
+//! 3-patches/patch-00000.npy          nodes of one patch, ascending (u64)
+//! 3-patches/patch-00000.weights.npy  share of each node's edges inside the patch (f32)
+//! 3-patches/patch_graph.npy          patch pairs that are joined (E x 2, u64)
+//! 3-patches/patches.json             the report; written last, so that it vouches for the rest
+//! ```
+
+use std::fs;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::{Patch, PatchError, PatchGraph, PatchId, PatchReport, Patches};
+use crate::graph::NodeId;
+use crate::npy;
+use crate::run_dir::{FileError, RunDir, patch_name, write_array, write_json};
+
+/// Writes patches, patch graph and report; removes what an earlier run left there.
+///
+/// # Errors
+/// [`PatchError::File`] if the folder cannot be written.
+pub fn write_patches(run: &RunDir, patches: &Patches, report: &PatchReport) -> Result<(), PatchError> {
+    let folder = run.patches();
+    remove_old(&folder)?;
+    patches.patches().par_iter().enumerate().try_for_each(|(index, patch)| {
+        let name = patch_name(index);
+        let nodes: &[u64] = bytemuck::cast_slice(&patch.nodes);
+        write_array(&folder.join(format!("{name}.npy")), &[nodes.len()], nodes)?;
+        write_array(&folder.join(format!("{name}.weights.npy")), &[patch.weights.len()], &patch.weights)
+    })?;
+    let pairs: Vec<u64> = patches.graph().edges().iter().flatten().map(|patch| patch.0.into()).collect();
+    write_array(&folder.join("patch_graph.npy"), &[pairs.len() / 2, 2], &pairs)?;
+    Ok(write_json(&folder.join("patches.json"), report)?)
+}
+
+/// Removes the report first, so that it never vouches for half of the files.
+fn remove_old(folder: &Path) -> Result<(), FileError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let report = folder.join("patches.json");
+    if report.exists() {
+        fs::remove_file(&report).map_err(FileError::at("remove", &report))?;
+    }
+    for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
+        let path = entry.map_err(FileError::at("read", folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("patch-") && name.ends_with(".npy") {
+            fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the patches and the patch graph of a run.
+///
+/// # Errors
+/// [`PatchError`] if a file is missing or does not fit the others.
+pub fn read_patches(run: &RunDir) -> Result<Patches, PatchError> {
+    let num_patches = (0..).take_while(|&index| patch_path(run, index).exists()).count();
+    let patches: Result<Vec<Patch>, PatchError> =
+        (0..num_patches).into_par_iter().map(|index| read_patch(run, index)).collect();
+    Ok(Patches { patches: patches?, graph: read_patch_graph(run, num_patches)? })
+}
+
+/// Reads the nodes of one patch.
+///
+/// # Errors
+/// [`PatchError`] if the file is missing, or the nodes are not ascending.
+pub fn read_patch_nodes(run: &RunDir, index: usize) -> Result<Vec<NodeId>, PatchError> {
+    let path = patch_path(run, index);
+    let nodes: Vec<NodeId> = read_integers(&path)?.1.into_iter().map(NodeId).collect();
+    match nodes.is_sorted_by(|a, b| a < b) {
+        true => Ok(nodes),
+        false => {
+            Err(PatchError::Content { path, problem: "does not list its nodes in ascending order".into() })
+        }
+    }
+}
+
+fn patch_path(run: &RunDir, index: usize) -> std::path::PathBuf {
+    run.patches().join(format!("{}.npy", patch_name(index)))
+}
+
+fn read_patch(run: &RunDir, index: usize) -> Result<Patch, PatchError> {
+    let nodes = read_patch_nodes(run, index)?;
+    let path = run.patches().join(format!("{}.weights.npy", patch_name(index)));
+    let weights: Vec<f32> = npy::open(&path)
+        .and_then(|reader| reader.floats())
+        .map_err(|source| PatchError::Array { path: path.clone(), source })?;
+    if weights.len() != nodes.len() {
+        let problem = format!("has {} weights, but the patch has {} nodes", weights.len(), nodes.len());
+        return Err(PatchError::Content { path, problem });
+    }
+    Ok(Patch { nodes, weights })
+}
+
+fn read_patch_graph(run: &RunDir, num_patches: usize) -> Result<PatchGraph, PatchError> {
+    let path = run.patches().join("patch_graph.npy");
+    let (shape, numbers) = read_integers(&path)?;
+    let wrong = |problem: String| PatchError::Content { path: path.clone(), problem };
+    if shape.len() != 2 || shape[1] != 2 {
+        return Err(wrong(format!("has shape {shape:?}, needed two columns")));
+    }
+    let edges: Vec<[u64; 2]> = numbers.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+    let bad = edges.iter().find(|[a, b]| a == b || a.max(b) >= &(num_patches as u64));
+    if let Some([a, b]) = bad {
+        return Err(wrong(format!("joins patches {a} and {b}, but there are {num_patches} patches")));
+    }
+    Ok(PatchGraph::new(num_patches, edges.into_iter().map(|pair| pair.map(|patch| PatchId(patch as u32)))))
+}
+
+fn read_integers(path: &Path) -> Result<(Vec<usize>, Vec<u64>), PatchError> {
+    let read = || {
+        let reader = npy::open(path)?;
+        Ok((reader.header().shape.clone(), reader.integers()?))
+    };
+    read().map_err(|source| PatchError::Array { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{BuildOptions, EdgeList, build};
+    use crate::partition::Partition;
+    use crate::patch::{PatchConfig, make_patches};
+    use crate::progress::Silent;
+    use crate::seed::Seed;
+
+    fn arcs(num_clusters: u32) -> (Patches, PatchReport) {
+        let ring = EdgeList::from_pairs((0..60_u32).map(|node| [node, (node + 1) % 60]).collect());
+        let graph = build(ring, 60, &BuildOptions::default()).graph;
+        let partition = Partition::from_labels((0..60).map(|node| node * num_clusters / 60).collect());
+        let config = PatchConfig { min_overlap: Some(4), ..Default::default() };
+        make_patches(&graph, &partition, &config, 2, Seed(1), &Silent).unwrap()
+    }
+
+    #[test]
+    fn written_patches_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::new(folder.path());
+        for num_clusters in [6, 4] {
+            let (patches, report) = arcs(num_clusters);
+            write_patches(&run, &patches, &report).unwrap();
+            assert_eq!(read_patches(&run).unwrap(), patches);
+        }
+        // Nothing of the six patches is left where four were written later.
+        assert!(!patch_path(&run, 4).exists());
+        let text = fs::read_to_string(run.patches().join("patches.json")).unwrap();
+        assert_eq!(serde_json::from_str::<PatchReport>(&text).unwrap(), arcs(4).1);
+    }
+
+    #[test]
+    fn files_that_do_not_fit_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::new(folder.path());
+        let (patches, report) = arcs(4);
+        write_patches(&run, &patches, &report).unwrap();
+        write_array(&run.patches().join("patch_graph.npy"), &[1, 2], &[0_u64, 9]).unwrap();
+        let error = read_patches(&run).unwrap_err().to_string();
+        assert!(
+            error.ends_with("patch_graph.npy` joins patches 0 and 9, but there are 4 patches"),
+            "{error}"
+        );
+        write_array(&patch_path(&run, 2), &[2], &[5_u64, 3]).unwrap();
+        assert!(read_patches(&run).unwrap_err().to_string().contains("ascending"));
+    }
+}

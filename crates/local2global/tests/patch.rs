@@ -1,0 +1,259 @@
+//! The conditions of section 3 of the paper, over random graphs and seeds.
+
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests may fail, and say what they found")]
+
+mod common;
+
+use common::{blocks, data_set, on_threads, ring, scattered};
+use local2global::graph::component::Components;
+use local2global::graph::{Graph, NodeId};
+use local2global::partition::{
+    ClusterGraph, Fennel, NumClusters, Partition, PartitionConfig, PartitionMethod, partition,
+};
+use local2global::patch::{Cover, PatchConfig, PatchReport, Patches, Sparsify, make_patches};
+use local2global::progress::Silent;
+use local2global::seed::Seed;
+
+/// A graph, its clusters, and the settings to make patches with.
+struct Case {
+    graph: Graph,
+    partition: Partition,
+    config: PatchConfig,
+    seed: u64,
+}
+
+impl Case {
+    fn new(graph: Graph, clusters: usize, config: PatchConfig, seed: u64) -> Self {
+        let half = config.overlap_bounds(2).unwrap().half_min();
+        let mut partitioning = PartitionConfig::with_clusters(clusters);
+        if seed % 2 == 1 {
+            partitioning.method = PartitionMethod::Fennel(Fennel { passes: 2, ..Default::default() });
+        }
+        let partition = partition(&graph, &partitioning, half, Seed(seed), &Silent).unwrap();
+        Self { graph, partition, config, seed }
+    }
+
+    fn run(&self) -> (Patches, PatchReport) {
+        make_patches(&self.graph, &self.partition, &self.config, 2, Seed(self.seed), &Silent).unwrap()
+    }
+}
+
+/// Every way to sparsify and to cover, on graphs from sparse to dense.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for seed in 0..24_u64 {
+        let sparsify = [Sparsify::Resistance, Sparsify::Conductance, Sparsify::Nearest, Sparsify::None];
+        let config = PatchConfig {
+            degree: [2.0, 3.5, 5.0][seed as usize % 3],
+            min_overlap: Some(4 + seed as usize % 5),
+            max_overlap: Some(9 + 2 * (seed as usize % 4)),
+            cover: if seed % 2 == 0 { Cover::Nodes } else { Cover::Edges },
+            sparsify: sparsify[seed as usize / 2 % 4],
+            bridge: false,
+        };
+        let graph = match seed % 4 {
+            0 => ring(120),
+            part => blocks(150 + 20 * seed as u32, 7, 150 * part as usize * part as usize, seed),
+        };
+        cases.push(Case::new(graph, 6 + seed as usize % 7, config, seed));
+    }
+    cases
+}
+
+fn contains(nodes: &[NodeId], node: NodeId) -> bool {
+    nodes.binary_search(&node).is_ok()
+}
+
+#[test]
+fn patches_cover_all_nodes_and_contain_their_clusters() {
+    for case in cases() {
+        let (patches, report) = case.run();
+        let members = case.partition.members();
+        for (index, patch) in patches.patches().iter().enumerate() {
+            assert!(patch.nodes.is_sorted_by(|a, b| a < b), "seed {}", case.seed);
+            assert!(members.of(index as u32).iter().all(|&node| contains(&patch.nodes, node)));
+        }
+        assert_eq!(report.node_cover.uncovered, 0, "seed {}", case.seed);
+        assert!(report.is_sound());
+    }
+}
+
+#[test]
+fn joined_patches_share_at_least_the_smallest_overlap() {
+    for case in cases() {
+        let (patches, report) = case.run();
+        let needed = case.config.min_overlap.unwrap();
+        for &[a, b] in patches.graph().edges() {
+            assert!(patches.overlap(a, b) >= needed, "seed {}: {a} {b}", case.seed);
+        }
+        assert!(report.overlap.found >= needed);
+    }
+}
+
+#[test]
+fn patches_take_between_half_of_both_bounds_from_joined_clusters_and_nothing_from_others() {
+    for case in cases().iter().filter(|case| case.config.cover == Cover::Nodes) {
+        let (patches, _) = case.run();
+        let bounds = case.config.overlap_bounds(2).unwrap();
+        let joined = patches.graph().neighbors();
+        for (index, patch) in patches.patches().iter().enumerate() {
+            let mut taken = vec![0; patches.num_patches()];
+            patch.nodes.iter().for_each(|&node| taken[case.partition.cluster_of(node) as usize] += 1);
+            for (other, &taken) in taken.iter().enumerate().filter(|&(other, _)| other != index) {
+                let is_joined = joined[index].iter().any(|patch| patch.index() == other);
+                let allowed = if is_joined { bounds.half_min()..=bounds.half_max() } else { 0..=0 };
+                assert!(allowed.contains(&taken), "seed {}: {taken} from {other}", case.seed);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_patch_graph_is_connected_and_has_the_mean_degree_asked_for() {
+    for case in cases() {
+        let (patches, report) = case.run();
+        let touching = ClusterGraph::of(&case.graph, &case.partition).edges().len();
+        let num_patches = patches.num_patches();
+        let target = (case.config.degree * num_patches as f64 / 2.0).round() as usize;
+        let expected = match case.config.sparsify {
+            Sparsify::None => touching,
+            _ => target.max(num_patches - 1).min(touching),
+        };
+        assert_eq!(patches.graph().edges().len(), expected, "seed {}", case.seed);
+        assert!(report.connected && report.groups.len() == 1, "seed {}", case.seed);
+    }
+}
+
+#[test]
+fn every_edge_lies_in_a_patch_if_asked_for() {
+    for case in cases() {
+        let (patches, report) = case.run();
+        let held = |a: NodeId, b: NodeId| {
+            patches.patches().iter().any(|patch| contains(&patch.nodes, a) && contains(&patch.nodes, b))
+        };
+        let edges = case.graph.nodes().flat_map(|a| case.graph.neighbors(a).map(move |b| [a, b]));
+        let lost = edges.filter(|&[a, b]| a < b && !held(a, b)).count();
+        assert_eq!(report.edges_in_no_patch.count, lost, "seed {}", case.seed);
+        assert!(case.config.cover == Cover::Nodes || lost == 0, "seed {}", case.seed);
+    }
+}
+
+#[test]
+fn weights_are_shares_and_oversampling_counts_the_edges_of_all_patches() {
+    for case in cases() {
+        let (patches, report) = case.run();
+        let mut edges_inside = 0;
+        for patch in patches.patches() {
+            let subgraph = case.graph.subgraph(&patch.nodes);
+            edges_inside += subgraph.num_edges();
+            for (row, (&node, &weight)) in patch.nodes.iter().zip(&patch.weights).enumerate() {
+                let share = subgraph.degree(NodeId::new(row)) as f32 / case.graph.degree(node) as f32;
+                assert_eq!(weight, share, "seed {}", case.seed);
+            }
+        }
+        let oversampling = edges_inside as f64 / case.graph.num_edges() as f64;
+        assert!((report.oversampling - oversampling).abs() < 1e-12, "seed {}", case.seed);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_patches_on_one_and_two_threads() {
+    for case in cases() {
+        assert_eq!(on_threads(1, || case.run()), on_threads(2, || case.run()), "seed {}", case.seed);
+    }
+}
+
+#[test]
+fn another_seed_gives_other_patches() {
+    let case = |seed| {
+        let config = PatchConfig { min_overlap: Some(8), degree: 3.0, ..Default::default() };
+        let labels = (0..300).map(|node| node % 10).collect();
+        Case { graph: blocks(300, 5, 2000, 1), partition: Partition::from_labels(labels), config, seed }
+    };
+    assert_ne!(case(1).run().0, case(2).run().0);
+}
+
+#[test]
+fn components_are_groups_unless_a_bridge_is_asked_for() {
+    for seed in 0..6 {
+        let config = PatchConfig { min_overlap: Some(6), ..Default::default() };
+        let mut case = Case::new(scattered(seed), 8, config, seed);
+        let (patches, report) = case.run();
+        let components = Components::of(&case.graph);
+        // Three large components; the isolated nodes are packed into one patch.
+        assert_eq!(report.groups.len(), 4, "seed {seed}");
+        assert!(!report.connected && report.bridges.is_empty());
+        for group in &report.groups[..] {
+            let nodes = group.iter().flat_map(|patch| &patches.patches()[patch.index()].nodes);
+            let mut labels: Vec<u32> = nodes.map(|node| components.labels()[node.index()]).collect();
+            labels.sort_unstable();
+            labels.dedup();
+            let crumbs = labels.iter().all(|&label| components.sizes()[label as usize] == 1);
+            assert!(labels.len() == 1 || crumbs, "seed {seed}");
+        }
+        case.config.bridge = true;
+        let (_, bridged) = case.run();
+        assert!(bridged.connected && bridged.is_sound(), "seed {seed}");
+        assert_eq!(bridged.bridges.len(), 3, "seed {seed}");
+    }
+}
+
+#[test]
+fn one_patch_is_the_whole_graph() {
+    let graph = ring(30);
+    let partition = Partition::whole(30);
+    let (patches, report) =
+        make_patches(&graph, &partition, &PatchConfig::default(), 4, Seed(1), &Silent).unwrap();
+    assert_eq!(patches.patches()[0].nodes.len(), 30);
+    assert!(patches.patches()[0].weights.iter().all(|&weight| weight == 1.0));
+    assert!(patches.graph().edges().is_empty() && report.connected && report.is_sound());
+    assert_eq!(report.oversampling, 1.0);
+}
+
+/// The paper's settings for one of its data sets.
+fn of_the_paper(name: &str, clusters: usize, degree: f64, overlap: [usize; 2]) -> Option<PatchReport> {
+    let graph = data_set(name)?;
+    let config = PatchConfig {
+        degree,
+        min_overlap: Some(overlap[0]),
+        max_overlap: Some(overlap[1]),
+        cover: Cover::Nodes,
+        ..Default::default()
+    };
+    let half = config.overlap_bounds(128).unwrap().half_min();
+    let size = NumClusters::Clusters(clusters);
+    let partitioning = PartitionConfig { size, ..Default::default() };
+    let found = partition(&graph, &partitioning, half, Seed(1), &Silent).unwrap();
+    let (_, paper) = make_patches(&graph, &found, &config, 128, Seed(1), &Silent).unwrap();
+    let covering = PatchConfig { cover: Cover::Edges, ..config };
+    let (_, covered) = make_patches(&graph, &found, &covering, 128, Seed(1), &Silent).unwrap();
+    for report in [&paper, &covered] {
+        assert_eq!(report.patches, clusters);
+        assert!(report.is_sound() && report.connected);
+        assert!((report.mean_degree - degree).abs() < 1e-9);
+        eprintln!(
+            "{name}: oversampling {:.2}, {} copies of {} nodes, {} edges in no patch ({:.2} %)",
+            report.oversampling,
+            report.node_cover.copies,
+            report.nodes,
+            report.edges_in_no_patch.count,
+            100.0 * report.edges_in_no_patch.share,
+        );
+    }
+    assert_eq!(covered.edges_in_no_patch.count, 0);
+    Some(paper)
+}
+
+#[test]
+fn the_settings_of_the_paper_work_on_cora() {
+    if let Some(report) = of_the_paper("cora", 10, 4.0, [129, 256]) {
+        assert_eq!((report.nodes, report.patch_edges), (2485, 20));
+    }
+}
+
+#[test]
+fn the_settings_of_the_paper_work_on_amazon_photo() {
+    if let Some(report) = of_the_paper("amazon_photo", 20, 5.0, [256, 512]) {
+        assert_eq!((report.nodes, report.patch_edges), (7487, 50));
+    }
+}
