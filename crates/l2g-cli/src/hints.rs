@@ -2,12 +2,42 @@
 
 use local2global::graph::io::{Format, Problem, ReadError};
 use local2global::graph::write::WriteError;
+use local2global::partition::PartitionError;
+use local2global::patch::PatchError;
 
 /// A hint for the first error in the chain that has one.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|cause| match cause.downcast_ref::<WriteError>() {
-        Some(error) => for_write_error(error),
-        None => for_read_error(cause.downcast_ref::<ReadError>()?),
+    error.chain().find_map(|cause| {
+        let read = cause.downcast_ref::<ReadError>().and_then(for_read_error);
+        let partition = || cause.downcast_ref::<PartitionError>().and_then(for_partition_error);
+        let patch = || cause.downcast_ref::<PatchError>().and_then(for_patch_error);
+        let write = || cause.downcast_ref::<WriteError>().and_then(for_write_error);
+        read.or_else(partition).or_else(patch).or_else(write)
+    })
+}
+
+fn for_partition_error(error: &PartitionError) -> Option<String> {
+    Some(match error {
+        PartitionError::TooManyClusters { nodes, .. } => format!("ask for `--clusters {nodes}` or fewer"),
+        PartitionError::TooLarge { .. } => "rerun with `--method fennel`, which has no such limit".into(),
+        PartitionError::Labels { .. } => "name a file with `--file FILE`".into(),
+        PartitionError::Array { .. } | PartitionError::Length { .. } => {
+            "rerun `l2g partition` on this run folder".into()
+        }
+        _ => return None,
+    })
+}
+
+fn for_patch_error(error: &PatchError) -> Option<String> {
+    Some(match error {
+        PatchError::ClusterTooSmall { min_overlap, size, .. } => format!(
+            "rerun `l2g partition --min-overlap {min_overlap}`, which merges small clusters, or \
+             `l2g patch --min-overlap {}`",
+            2 * size
+        ),
+        PatchError::NotConverged { .. } => "rerun with `--sparsify conductance`".into(),
+        PatchError::Length { .. } => "rerun `l2g partition` on this run folder".into(),
+        _ => return None,
     })
 }
 

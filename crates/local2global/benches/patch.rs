@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p local2global --bench patch` makes a block model of 1 million nodes and
 //! 10 million edges, 100 communities, 90 % of the edges inside; `-- --quick` one of a tenth
-//! of that. Times are the least of some repeats. Cora is read from `$L2G_DATA` or from
+//! of that. Times are the least of some repeats, and of time on the wall and time on the
+//! processor, so that other work on the machine counts as little as it can. Cora is read from `$L2G_DATA` or from
 //! `shared/data` beside the repository, and left out, said so, where it is not there.
 
 #![expect(clippy::print_stdout, reason = "a bench prints what it measures")]
@@ -38,23 +39,40 @@ fn main() {
     fennel(&graph, cut(&graph, &metis), metis_seconds, repeats);
     patch_stage(&graph, &metis, metis_seconds, repeats);
     many_clusters(&graph, 10_000 / scale as usize);
-    println!("peak memory of all this: {:.0} MiB", peak_bytes() / (1024.0 * 1024.0));
 }
 
-/// The result of some work, and the least seconds it took.
+/// The result of some work, and the least seconds it took: on the wall, or on the
+/// processor where that is less because others use it too.
 fn fastest<T>(repeats: usize, mut work: impl FnMut() -> T) -> (T, f64) {
     let mut timed = || {
-        let start = Instant::now();
+        let (start, used_before) = (Instant::now(), processor_seconds());
         let result = work();
-        (result, start.elapsed().as_secs_f64())
+        let used = processor_seconds() - used_before;
+        let wall = start.elapsed().as_secs_f64();
+        // The processor's clock ticks slowly: not for short times.
+        (result, if used > 0.2 { wall.min(used) } else { wall })
     };
     let first = timed();
     (1..repeats).map(|_| timed()).fold(first, |best, next| if next.1 < best.1 { next } else { best })
 }
 
+/// The seconds this process has used processors so far, as Linux counts them in ticks of
+/// a hundredth; zero elsewhere.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
 /// Says whether a figure is what it must be.
 fn verdict(holds: bool) -> &'static str {
     if holds { "ok" } else { "MISSED" }
+}
+
+/// Begins to count the peak of memory anew, where Linux lets us.
+fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 /// The most memory this process has used so far, as Linux tells it; zero elsewhere.
@@ -140,25 +158,19 @@ fn patch_stage(graph: &Graph, partition: &Partition, metis_seconds: f64, repeats
             "patch/{cover:?}: {seconds:.2} s, on one thread {one_thread:.2} s (below METIS, {metis_seconds:.2}: {})",
             verdict(one_thread < metis_seconds)
         );
-        let EdgesInNone { count, share } = edges_in_none(&report);
-        println!("  oversampling {:.2}, edges in no patch {count} ({share:.2} %)", report.oversampling);
+        let lost = report.edges_in_no_patch;
+        let percent = 100.0 * lost.share;
+        println!(
+            "  oversampling {:.2}, edges in no patch {} ({percent:.2} %)",
+            report.oversampling, lost.count
+        );
     }
-}
-
-/// Edges that no patch holds, the share in percent.
-struct EdgesInNone {
-    count: usize,
-    share: f64,
-}
-
-fn edges_in_none(report: &PatchReport) -> EdgesInNone {
-    EdgesInNone { count: report.edges_in_no_patch.count, share: 100.0 * report.edges_in_no_patch.share }
 }
 
 fn many_clusters(graph: &Graph, num_clusters: usize) {
     let fennel = Fennel { passes: 3, ..Default::default() };
     let partition = fennel.partition(graph, num_clusters, Seed(1), &Silent).expect("valid settings");
-    let before = peak_bytes();
+    forget_peak();
     let (clusters, first) = fastest(1, || ClusterGraph::of(graph, &partition));
     for method in [Sparsify::Resistance, Sparsify::Conductance, Sparsify::Nearest] {
         let mut random = Seed(1).stream(Stage::Sparsify, 0);
@@ -172,9 +184,9 @@ fn many_clusters(graph: &Graph, num_clusters: usize) {
             verdict(first + seconds <= 10.0)
         );
     }
-    let added = (peak_bytes() - before) / (1024.0 * 1024.0);
+    let mebibytes = peak_bytes() / (1024.0 * 1024.0);
     println!(
-        "  added to the peak of the process: {added:.0} MiB (at most 1024: {})",
-        verdict(added <= 1024.0)
+        "  peak memory {mebibytes:.0} MiB, graph included (at most 1024: {})",
+        verdict(mebibytes <= 1024.0)
     );
 }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::graph::load::GraphConfig;
+use crate::partition::PartitionConfig;
+use crate::patch::PatchConfig;
 use crate::seed::Seed;
 
 /// Every setting of a run.
@@ -18,6 +20,10 @@ pub struct Config {
     pub seed: Seed,
     /// What to read, and what to keep of it.
     pub graph: GraphConfig,
+    /// How to split the graph into clusters.
+    pub partition: PartitionConfig,
+    /// How to grow clusters into overlapping patches.
+    pub patch: PatchConfig,
 }
 
 /// Why settings were refused.
@@ -146,6 +152,9 @@ mod tests {
     fn written_settings_are_read_back() {
         let config = Config::new("seed = 3", &["graph.features=x.npy".into()]).unwrap();
         assert_eq!(Config::new(&config.to_toml(), &[]).unwrap(), config);
+        let pairs = ["partition.method=fennel".into(), "patch.degree=5".into()];
+        let staged = Config::new("[partition]\npasses = 3\npatch_size = 50", &pairs).unwrap();
+        assert_eq!(Config::new(&staged.to_toml(), &[]).unwrap(), staged);
     }
 
     #[test]
@@ -155,6 +164,10 @@ mod tests {
         assert_eq!(
             error("[graph]\nsymetrise = true"),
             "there is no setting `graph.symetrise`; did you mean `graph.symmetrise`?"
+        );
+        assert_eq!(
+            error("[partition]\nmethod = \"fennel\"\npases = 3"),
+            "there is no setting `partition.pases`; did you mean `partition.passes`?"
         );
         assert_eq!(error("[zzzzzzzzzz]\n"), "there is no setting `zzzzzzzzzz`");
     }

@@ -4,6 +4,10 @@ mod generate;
 
 mod graph;
 
+mod partition;
+
+mod patch;
+
 mod run;
 
 use clap::Subcommand;
@@ -16,6 +20,8 @@ use crate::context::Context;
 pub(crate) enum Command {
     Run(run::RunArgs),
     Graph(graph::GraphArgs),
+    Partition(partition::PartitionArgs),
+    Patch(patch::PatchArgs),
     Generate(generate::GenerateArgs),
 }
 
@@ -24,6 +30,8 @@ impl Command {
         match self {
             Self::Run(args) => run::execute(&args, context),
             Self::Graph(args) => graph::execute(&args, context),
+            Self::Partition(args) => partition::execute(&args, context),
+            Self::Patch(args) => patch::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
         }
     }

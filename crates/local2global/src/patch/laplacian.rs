@@ -4,7 +4,7 @@
 //! is spanned by the indicators of the components. For right-hand sides that sum to zero
 //! on every component, conjugate gradients never leave the complement and converge as if
 //! it were not. The preconditioner is the diagonal, which does well where the graph has
-//! many edges a node; graphs with few are better solved directly.
+//! many edges a node; graphs with few are better solved by their factor.
 //!
 //! Sixteen columns are solved at once, each with its own step lengths, so that a look at
 //! a weight serves all of them.

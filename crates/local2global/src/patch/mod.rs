@@ -29,6 +29,8 @@ pub mod cover;
 
 mod config;
 
+mod direct;
+
 mod files;
 
 mod forest;

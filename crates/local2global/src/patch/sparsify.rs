@@ -19,6 +19,7 @@
 
 use rand::Rng;
 use rand_distr::{Distribution, Exp1};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::forest::Forest;
@@ -88,13 +89,31 @@ fn spanning_weights(
 }
 
 /// The edges of a maximum spanning forest, and all others, ascending.
+///
+/// In rounds (Borůvka 1926) each tree takes the heaviest edge that leaves it, the first
+/// of several; edges inside a tree are dropped. Trees at least halve in number each round.
 fn spanning_forest(num_patches: usize, pairs: &[[u32; 2]], weights: &[f64]) -> (Vec<usize>, Vec<usize>) {
-    let mut by_weight: Vec<usize> = (0..pairs.len()).collect();
-    by_weight.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+    let heavier = |a: usize, b: usize| weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
     let mut forest = Forest::new(num_patches);
     let mut in_tree = vec![false; pairs.len()];
-    for edge in by_weight {
-        in_tree[edge] = forest.join(pairs[edge][0], pairs[edge][1]);
+    let mut leaving: Vec<u32> = (0..pairs.len() as u32).collect();
+    while !leaving.is_empty() {
+        let roots: Vec<u32> = (0..num_patches as u32).map(|patch| forest.root(patch)).collect();
+        let mut best: Vec<Option<usize>> = vec![None; num_patches];
+        leaving.retain(|&edge| {
+            let edge = edge as usize;
+            let ends = pairs[edge].map(|patch| roots[patch as usize] as usize);
+            let leaves = ends[0] != ends[1];
+            for end in ends.into_iter().filter(|_| leaves) {
+                if best[end].is_none_or(|best| heavier(edge, best)) {
+                    best[end] = Some(edge);
+                }
+            }
+            leaves
+        });
+        for edge in best.into_iter().flatten() {
+            in_tree[edge] |= forest.join(pairs[edge][0], pairs[edge][1]);
+        }
     }
     (0..pairs.len()).partition(|&edge| in_tree[edge])
 }
@@ -124,7 +143,7 @@ fn nearest(
     mut candidates: Vec<usize>,
     count: usize,
 ) -> Vec<usize> {
-    candidates.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+    candidates.par_sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
     let mut num_named = vec![0_usize; num_patches];
     let mut ranked: Vec<(usize, usize)> = Vec::with_capacity(candidates.len());
     for edge in candidates {

@@ -3,12 +3,11 @@
 #![allow(dead_code, reason = "each test file uses some of them")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use local2global::graph::component::Components;
+use local2global::graph::load::{GraphConfig, load};
 use local2global::graph::{BuildOptions, EdgeList, Graph, build};
-use local2global::npy::ArrayReader;
+use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
 use rand::RngExt;
 
@@ -62,18 +61,8 @@ pub(crate) fn data_set(name: &str) -> Option<Graph> {
         );
         return None;
     }
-    let mut archive = zip::ZipArchive::new(File::open(path).expect("readable")).expect("a zip archive");
-    let mut array = |name: &str| -> Vec<u64> {
-        let entry = archive.by_name(&format!("{name}.npy")).expect("an array of the gnn-benchmark layout");
-        ArrayReader::new(entry).expect("a NumPy array").integers().expect("integers")
-    };
-    let (offsets, targets) = (array("adj_indptr"), array("adj_indices"));
-    let row = |node: usize| targets[offsets[node] as usize..offsets[node + 1] as usize].iter();
-    let num_nodes = offsets.len() - 1;
-    let pairs = (0..num_nodes).flat_map(|node| row(node).map(move |&to| [node as u32, to as u32]));
-    let graph = undirected(pairs.collect(), num_nodes);
-    let components = Components::of(&graph);
-    Some(graph.subgraph(&components.nodes_of(components.largest())))
+    let loaded = load(&path, &GraphConfig::default(), &Silent).expect("a graph in a known format");
+    Some(loaded.graph)
 }
 
 /// What `work` gives on a pool of so many threads.

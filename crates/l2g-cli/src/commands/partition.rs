@@ -1,0 +1,144 @@
+//! `l2g partition RUN`: split the graph of a run into clusters, write `2-partition`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use local2global::graph::{Graph, store};
+use local2global::memory;
+use local2global::partition::{
+    Fennel, Given, Louvain, Metis, NumClusters, PartitionConfig, PartitionMethod, PartitionReport, partition,
+    write_partition,
+};
+use local2global::run_dir::RunDir;
+use serde::Serialize;
+
+use super::patch::DimArgs;
+use crate::context::Context;
+use crate::output::{bytes, grouped};
+
+/// Split the graph of a run into disjoint clusters.
+///
+/// Clusters too small for the overlap that `l2g patch` will ask for are merged into the
+/// neighbour they share most edges with. A method's own settings go with its name, as in
+/// `--set partition.method=fennel --set partition.passes=10`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  l2g partition runs/cora --clusters 10\n  \
+    l2g partition runs/web --method fennel --patch-size 5000\n  \
+    l2g partition runs/firm --method given --file departments.csv")]
+pub(crate) struct PartitionArgs {
+    /// The run folder, with the graph in `1-graph`
+    run: PathBuf,
+
+    /// The partitioner [default: metis]
+    #[arg(long, value_name = "METHOD")]
+    method: Option<MethodArg>,
+
+    /// How many clusters [default: 10]
+    #[arg(long, value_name = "N", conflicts_with = "patch_size")]
+    clusters: Option<usize>,
+
+    /// As many clusters as it takes for about N nodes in each
+    #[arg(long, value_name = "N")]
+    patch_size: Option<usize>,
+
+    /// Clusters from a file: .npy (in order), or text with `id cluster` in each line
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    #[command(flatten)]
+    dim: DimArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MethodArg {
+    /// Balanced clusters with a small cut
+    Metis,
+    /// Streaming, for graphs larger than memory
+    Fennel,
+    /// Communities of high modularity
+    Louvain,
+    /// Clusters from a file, or from the labels
+    Given,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    report: &'a PartitionReport,
+    method: &'static str,
+    seconds: f64,
+    peak_bytes: Option<u64>,
+    out: &'a Path,
+}
+
+pub(crate) fn execute(args: &PartitionArgs, context: &Context) -> anyhow::Result<()> {
+    let run = RunDir::new(&args.run);
+    let graph = open_graph(&run)?;
+    let config = settings(args, &context.config.partition);
+    let bounds = args.dim.config(&context.config.patch).overlap_bounds(args.dim.dim)?;
+    let found = partition(&graph, &config, bounds.half_min(), context.config.seed, &context.progress)
+        .with_context(|| format!("could not partition the graph of `{}`", args.run.display()))?;
+    let report = PartitionReport::of(&graph, &found);
+    write_partition(&run, &found, &report)?;
+    let record = Record {
+        report: &report,
+        method: config.method.name(),
+        seconds: context.started.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+        out: &args.run,
+    };
+    context.output.show(&record, &rows(&record, &config, graph.num_nodes()))
+}
+
+/// Opens the graph of a run, without reading it.
+pub(crate) fn open_graph(run: &RunDir) -> anyhow::Result<Graph> {
+    let opened = store::open(&run.graph());
+    let opened = opened.map(|(graph, _)| graph);
+    opened.with_context(|| format!("could not open the graph of `{}`", run.root().display()))
+}
+
+/// The settings of the stage, flags included.
+fn settings(args: &PartitionArgs, config: &PartitionConfig) -> PartitionConfig {
+    let mut config = config.clone();
+    match args.method {
+        Some(MethodArg::Metis) => keep(&mut config, PartitionMethod::Metis(Metis::default())),
+        Some(MethodArg::Fennel) => keep(&mut config, PartitionMethod::Fennel(Fennel::default())),
+        Some(MethodArg::Louvain) => keep(&mut config, PartitionMethod::Louvain(Louvain::default())),
+        Some(MethodArg::Given) => keep(&mut config, PartitionMethod::Given(Given::default())),
+        None => {}
+    }
+    if let Some(file) = &args.file {
+        config.method = PartitionMethod::Given(Given { file: Some(file.clone()) });
+    }
+    config.size = args.clusters.map(NumClusters::Clusters).unwrap_or(config.size);
+    config.size = args.patch_size.map(NumClusters::PatchSize).unwrap_or(config.size);
+    config
+}
+
+/// Takes another method, but keeps the settings if it is the same.
+fn keep(config: &mut PartitionConfig, method: PartitionMethod) {
+    if config.method.name() != method.name() {
+        config.method = method;
+    }
+}
+
+fn rows(record: &Record<'_>, config: &PartitionConfig, num_nodes: usize) -> Vec<(&'static str, String)> {
+    let report = record.report;
+    let smallest = report.sizes.iter().min().copied().unwrap_or(0);
+    let largest = report.sizes.iter().max().copied().unwrap_or(0);
+    let asked = match &config.method {
+        PartitionMethod::Given(_) => None,
+        _ => config.num_clusters(num_nodes).ok().filter(|&asked| asked != report.clusters),
+    };
+    let note = asked.map_or(String::new(), |asked| format!(" ({} were asked for)", grouped(asked)));
+    let mut rows = vec![
+        ("clusters", grouped(report.clusters) + &note),
+        ("sizes", format!("{} to {}", grouped(smallest), grouped(largest))),
+        ("balance", format!("{:.3}", report.balance)),
+        ("cut", format!("{} edges, {:.2} %", grouped(report.cut_edges), 100.0 * report.cut_share)),
+        ("seconds", format!("{:.2}", record.seconds)),
+    ];
+    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows
+}

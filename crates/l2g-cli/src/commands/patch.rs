@@ -1,0 +1,174 @@
+//! `l2g patch RUN`: grow the clusters of a run into overlapping patches, write `3-patches`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use local2global::memory;
+use local2global::partition::read_partition;
+use local2global::patch::{Cover, PatchConfig, PatchReport, Sparsify, make_patches, write_patches};
+use local2global::run_dir::RunDir;
+use serde::Serialize;
+
+use super::partition::open_graph;
+use crate::context::Context;
+use crate::output::{bytes, grouped};
+
+/// What overlaps follow from.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct DimArgs {
+    /// The embedding dimension, from which overlaps that are not set follow
+    #[arg(long, value_name = "D", default_value_t = 128)]
+    pub(crate) dim: usize,
+
+    /// The least number of nodes that joined patches share [default: max(D + 1, 32)]
+    #[arg(long, value_name = "L")]
+    min_overlap: Option<usize>,
+}
+
+impl DimArgs {
+    /// The settings of the patch stage, these flags included.
+    pub(crate) fn config(&self, config: &PatchConfig) -> PatchConfig {
+        PatchConfig { min_overlap: self.min_overlap.or(config.min_overlap), ..config.clone() }
+    }
+}
+
+/// Grow the clusters of a run into overlapping patches.
+///
+/// The graph of clusters is sparsified to a mean degree, then every cluster takes nodes
+/// from the clusters it is joined with, so that joined patches share at least L nodes. With
+/// `--cover edges` every edge of the graph lies in some patch.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  l2g patch runs/cora --min-overlap 129 --max-overlap 256\n  \
+    l2g patch runs/web --dim 64 --degree 5 --cover nodes --json")]
+pub(crate) struct PatchArgs {
+    /// The run folder, with the clusters in `2-partition`
+    run: PathBuf,
+
+    #[command(flatten)]
+    dim: DimArgs,
+
+    /// The largest number of nodes that an overlap asks for [default: 2 L]
+    #[arg(long, value_name = "U")]
+    max_overlap: Option<usize>,
+
+    /// The mean degree of the patch graph [default: 4]
+    #[arg(long, value_name = "K")]
+    degree: Option<f64>,
+
+    /// What the patches must cover [default: edges]
+    #[arg(long, value_name = "WHAT")]
+    cover: Option<CoverArg>,
+
+    /// Which edges of the patch graph are kept [default: resistance]
+    #[arg(long, value_name = "METHOD")]
+    sparsify: Option<SparsifyArg>,
+
+    /// Join patches of different components through random nodes
+    #[arg(long)]
+    bridge: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CoverArg {
+    /// Every edge lies in some patch
+    Edges,
+    /// Every node lies in some patch, as in the paper
+    Nodes,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SparsifyArg {
+    /// Drawn by effective resistance times conductance, as in the paper
+    Resistance,
+    /// Drawn by conductance
+    Conductance,
+    /// The strongest of each patch
+    Nearest,
+    /// All
+    None,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    report: &'a PatchReport,
+    seconds: f64,
+    peak_bytes: Option<u64>,
+    out: &'a Path,
+}
+
+pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
+    let run = RunDir::new(&args.run);
+    let failed = || format!("could not make patches of `{}`", args.run.display());
+    let graph = open_graph(&run)?;
+    let clusters = read_partition(&run, graph.num_nodes()).with_context(failed)?;
+    let config = settings(args, &context.config.patch);
+    let (seed, progress) = (context.config.seed, &context.progress);
+    let (patches, report) =
+        make_patches(&graph, &clusters, &config, args.dim.dim, seed, progress).with_context(failed)?;
+    write_patches(&run, &patches, &report).with_context(failed)?;
+    let record = Record {
+        report: &report,
+        seconds: context.started.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+        out: &args.run,
+    };
+    context.output.show(&record, &rows(&record))
+}
+
+/// The settings of the stage, flags included.
+fn settings(args: &PatchArgs, config: &PatchConfig) -> PatchConfig {
+    let mut config = args.dim.config(config);
+    config.max_overlap = args.max_overlap.or(config.max_overlap);
+    config.degree = args.degree.unwrap_or(config.degree);
+    config.cover = args.cover.map_or(config.cover, Into::into);
+    config.sparsify = args.sparsify.map_or(config.sparsify, Into::into);
+    config.bridge |= args.bridge;
+    config
+}
+
+fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
+    let report = record.report;
+    let smallest = report.sizes.iter().min().copied().unwrap_or(0);
+    let largest = report.sizes.iter().max().copied().unwrap_or(0);
+    let lost = report.edges_in_no_patch;
+    let mut rows = vec![
+        ("patches", grouped(report.patches)),
+        ("sizes", format!("{} to {} nodes", grouped(smallest), grouped(largest))),
+        ("patch edges", format!("{}, mean degree {:.1}", grouped(report.patch_edges), report.mean_degree)),
+        ("overlap", format!("at least {}, {} were needed", report.overlap.found, report.overlap.needed)),
+        ("oversampling", format!("{:.2}", report.oversampling)),
+        ("in no patch", format!("{} edges, {:.2} %", grouped(lost.count), 100.0 * lost.share)),
+    ];
+    if !report.connected {
+        let groups = grouped(report.groups.len());
+        rows.push(("groups", format!("{groups}, each aligned for itself (--bridge joins them)")));
+    }
+    if !report.bridges.is_empty() {
+        rows.push(("bridges", format!("{}, through random nodes", grouped(report.bridges.len()))));
+    }
+    rows.push(("seconds", format!("{:.2}", record.seconds)));
+    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows
+}
+
+impl From<CoverArg> for Cover {
+    fn from(cover: CoverArg) -> Self {
+        match cover {
+            CoverArg::Edges => Self::Edges,
+            CoverArg::Nodes => Self::Nodes,
+        }
+    }
+}
+
+impl From<SparsifyArg> for Sparsify {
+    fn from(sparsify: SparsifyArg) -> Self {
+        match sparsify {
+            SparsifyArg::Resistance => Self::Resistance,
+            SparsifyArg::Conductance => Self::Conductance,
+            SparsifyArg::Nearest => Self::Nearest,
+            SparsifyArg::None => Self::None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `l2g partition` and `l2g patch`, through the real binary.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+struct Run {
+    folder: tempfile::TempDir,
+}
+
+impl Run {
+    /// A folder with the graph of Cora.
+    fn of_cora() -> Self {
+        let run = Self { folder: tempfile::tempdir().unwrap() };
+        run.json(&["graph", "cora", "--out", "run", "--json"]);
+        run
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs `l2g` inside the folder of the test.
+    fn l2g(&self, arguments: &[&str]) -> Output {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+        command.current_dir(self.path()).env_remove("L2G_DATA").args(arguments);
+        command.output().unwrap()
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.l2g(arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn files(&self, folder: &str) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(self.path().join("run").join(folder)).unwrap();
+        let mut files: Vec<_> = entries
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_settings_of_the_paper_give_its_patches() {
+    let run = Run::of_cora();
+    let clusters = run.json(&["partition", "run", "--clusters", "10", "--json"]);
+    assert_eq!((&clusters["clusters"], &clusters["method"]), (&10.into(), &"metis".into()));
+    let arguments = ["patch", "run", "--min-overlap", "129", "--max-overlap", "256", "--json"];
+    let patches = run.json(&arguments);
+    assert_eq!((&patches["patches"], &patches["patch_edges"]), (&10.into(), &20.into()));
+    assert!(patches["overlap"]["found"].as_u64().unwrap() >= 129);
+    assert_eq!(patches["edges_in_no_patch"]["count"], 0);
+    assert_eq!(patches["connected"], true);
+    let names: Vec<String> = run.files("3-patches").into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), 22);
+    for name in ["patch-00000.npy", "patch-00009.weights.npy", "patch_graph.npy", "patches.json"] {
+        assert!(names.iter().any(|found| found == name), "{name}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
+    let run = Run::of_cora();
+    let mut seen = Vec::new();
+    for threads in ["1", "2"] {
+        run.json(&["partition", "run", "--seed", "5", "--threads", threads, "--json"]);
+        run.json(&["patch", "run", "--seed", "5", "--threads", threads, "--json"]);
+        seen.push((run.files("2-partition"), run.files("3-patches")));
+    }
+    assert!(seen[0] == seen[1]);
+}
+
+#[test]
+fn every_method_leads_to_patches() {
+    let run = Run::of_cora();
+    let fennel = ["--set", "partition.method=fennel", "--set", "partition.passes=4"];
+    for method in [&fennel[..], &["--method", "louvain"]] {
+        let common = ["partition", "run", "--patch-size", "300", "--dim", "16", "--json"];
+        run.json(&[&common, method].concat());
+        let patches = run.json(&["patch", "run", "--dim", "16", "--degree", "3", "--json"]);
+        assert!(patches["overlap"]["found"].as_u64().unwrap() >= 32, "{method:?}");
+    }
+    let given = run.json(&["partition", "run", "--method", "given", "--json"]);
+    assert_eq!(given["clusters"], 7);
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let run = Run::of_cora();
+    let missing = run.l2g(&["patch", "run"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("hint: rerun `l2g partition`"), "{}", stderr(&missing));
+    run.json(&["partition", "run", "--clusters", "40", "--dim", "2", "--json"]);
+    let small = run.l2g(&["patch", "run", "--dim", "128"]);
+    assert!(stderr(&small).contains("an overlap of 129 needs 65"), "{}", stderr(&small));
+    assert!(stderr(&small).contains("hint: rerun `l2g partition --min-overlap 129`"), "{}", stderr(&small));
+    let unknown = run.l2g(&["partition", "run", "--set", "partition.pases=3"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", stderr(&unknown));
+}
+
+#[test]
+fn people_read_a_table() {
+    let run = Run::of_cora();
+    let output = run.l2g(&["partition", "run", "--clusters", "40"]);
+    assert!(output.stdout.is_empty());
+    assert!(stderr(&output).contains("(40 were asked for)"), "{}", stderr(&output));
+    let output = run.l2g(&["patch", "run"]);
+    assert!(stderr(&output).contains("oversampling"), "{}", stderr(&output));
+}
