@@ -116,12 +116,11 @@ mod tests {
         pairs.retain(|pair| pair[1] != 40);
         let weights: Vec<f64> = (0..pairs.len()).map(|edge| 0.1 + edge as f64).collect();
         let mut b = vec![[0.0; COLUMNS]; 43];
-        for column in 0..COLUMNS {
-            b[column][column] += 1.0;
-            b[30][column] -= 1.0;
-            b[41][column] += 2.0;
-            b[42][column] -= 2.0;
-        }
+        // In each column, some current in at a node of its own and out at another.
+        (0..COLUMNS).for_each(|column| b[column][column] += 1.0);
+        b[30].iter_mut().for_each(|value| *value -= 1.0);
+        b[41].iter_mut().for_each(|value| *value += 2.0);
+        b[42].iter_mut().for_each(|value| *value -= 2.0);
         let direct = Factor::of(43, &pairs, &weights).unwrap().solve(&b);
         let iterated = Laplacian::new(43, &pairs, &weights).solve(b, 1e-12).unwrap();
         for &[i, j] in &pairs {

@@ -148,14 +148,14 @@ fn projected(
 
 /// What solves the Laplacian systems.
 enum Solver {
-    Direct(Factor),
+    Direct(Box<Factor>),
     Iterative(Laplacian),
 }
 
 impl Solver {
     fn of(num_patches: usize, pairs: &[[u32; 2]], conductances: &[f64]) -> Self {
         match Factor::of(num_patches, pairs, conductances) {
-            Some(factor) => Self::Direct(factor),
+            Some(factor) => Self::Direct(Box::new(factor)),
             None => Self::Iterative(Laplacian::new(num_patches, pairs, conductances)),
         }
     }
