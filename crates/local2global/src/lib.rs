@@ -37,6 +37,8 @@ pub mod partition;
 
 pub mod patch;
 
+pub mod align;
+
 // The run as a whole: its settings, its folder, its chance.
 
 pub mod config;
@@ -48,6 +50,8 @@ pub mod seed;
 pub mod progress;
 
 // What the stages are built on.
+
+pub mod linalg;
 
 pub mod npy;
 

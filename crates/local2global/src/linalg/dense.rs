@@ -1,0 +1,201 @@
+//! Small dense matrices: products, singular values, eigenvalues, the nearest
+//! orthogonal matrix.
+//!
+//! The nearest orthogonal matrix to `A = U Σ Vᵀ` in the Frobenius norm is `U Vᵀ`
+//! (Schönemann 1966). All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps
+//! the memory from one matrix to the next. No randomness.
+//!
+//! Source: P. Schönemann, "A generalized solution of the orthogonal Procrustes
+//! problem", Psychometrika 31, 1966.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::matmul::matmul;
+use faer::linalg::{evd, svd};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+
+/// Why a decomposition failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DenseError {
+    /// The iteration did not converge, which happens only with NaN or infinite entries.
+    #[error("matrix decomposition did not converge; the matrix is not finite")]
+    NotFinite,
+}
+
+/// Sees a slice as a row-major matrix.
+pub(crate) fn view(values: &[f64], rows: usize, columns: usize) -> MatRef<'_, f64> {
+    MatRef::from_row_major_slice(values, rows, columns)
+}
+
+/// Sees a slice as a row-major matrix that can be written.
+pub(crate) fn view_mut(values: &mut [f64], rows: usize, columns: usize) -> MatMut<'_, f64> {
+    MatMut::from_row_major_slice_mut(values, rows, columns)
+}
+
+/// `target = a b`.
+pub(crate) fn multiply(target: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    matmul(target, Accum::Replace, a, b, 1.0, Par::Seq);
+}
+
+/// `target = target + factor a b`.
+pub(crate) fn multiply_add(target: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, factor: f64) {
+    matmul(target, Accum::Add, a, b, factor, Par::Seq);
+}
+
+/// The identity matrix.
+pub(crate) fn identity(dim: usize) -> Vec<f64> {
+    let mut values = vec![0.0; dim * dim];
+    values.iter_mut().step_by(dim + 1).for_each(|entry| *entry = 1.0);
+    values
+}
+
+/// The sum of squares.
+pub(crate) fn squared_norm(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
+/// Memory for singular value decompositions of square matrices of one size.
+pub struct Workspace {
+    dim: usize,
+    u: Mat<f64>,
+    v: Mat<f64>,
+    singular_values: Mat<f64>,
+    memory: MemBuffer,
+}
+
+impl Workspace {
+    /// Memory for `dim` x `dim` matrices.
+    pub fn new(dim: usize) -> Self {
+        let vectors = svd::ComputeSvdVectors::Full;
+        let needed = svd::svd_scratch::<f64>(dim, dim, vectors, vectors, Par::Seq, faer::Spec::default());
+        Self {
+            dim,
+            u: Mat::zeros(dim, dim),
+            v: Mat::zeros(dim, dim),
+            singular_values: Mat::zeros(dim, 1),
+            memory: MemBuffer::new(needed),
+        }
+    }
+
+    /// Writes the orthogonal matrix nearest to `matrix` into `nearest`; both row-major.
+    ///
+    /// # Errors
+    /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::linalg::dense::Workspace;
+    ///
+    /// let mut nearest = [0.0; 4];
+    /// Workspace::new(2).nearest_orthogonal(&[0.0, -3.0, 2.0, 0.0], &mut nearest)?;
+    /// assert!((nearest[1] + 1.0).abs() < 1e-15 && (nearest[2] - 1.0).abs() < 1e-15);
+    /// # Ok::<(), local2global::linalg::dense::DenseError>(())
+    /// ```
+    pub fn nearest_orthogonal(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<(), DenseError> {
+        let dim = self.dim;
+        self.decompose(matrix)?;
+        multiply(view_mut(nearest, dim, dim), self.u.as_ref(), self.v.transpose());
+        Ok(())
+    }
+
+    /// The singular values of the last matrix, descending.
+    pub fn singular_values(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        (0..self.dim).map(|k| self.singular_values[(k, 0)])
+    }
+
+    fn decompose(&mut self, matrix: &[f64]) -> Result<(), DenseError> {
+        if !matrix.iter().all(|entry| entry.is_finite()) {
+            return Err(DenseError::NotFinite);
+        }
+        svd::svd(
+            view(matrix, self.dim, self.dim),
+            self.singular_values.as_mut().col_mut(0).as_diagonal_mut(),
+            Some(self.u.as_mut()),
+            Some(self.v.as_mut()),
+            Par::Seq,
+            MemStack::new(&mut self.memory),
+            faer::Spec::default(),
+        )
+        .map_err(|_| DenseError::NotFinite)
+    }
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix, largest first.
+#[derive(Clone, Debug)]
+pub struct SymmetricEigen {
+    /// The eigenvalues, descending.
+    pub values: Vec<f64>,
+    /// The eigenvectors as columns of a row-major matrix, in the same order.
+    pub vectors: Vec<f64>,
+}
+
+/// Decomposes a symmetric row-major matrix; only its lower triangle is read.
+///
+/// # Errors
+/// [`DenseError::NotFinite`] if an entry is NaN or infinite.
+pub fn symmetric_eigen(matrix: &[f64], dim: usize) -> Result<SymmetricEigen, DenseError> {
+    let vectors_too = evd::ComputeEigenvectors::Yes;
+    let needed = evd::self_adjoint_evd_scratch::<f64>(dim, vectors_too, Par::Seq, faer::Spec::default());
+    let mut ascending = Mat::<f64>::zeros(dim, 1);
+    let mut vectors = Mat::<f64>::zeros(dim, dim);
+    evd::self_adjoint_evd(
+        view(matrix, dim, dim),
+        ascending.as_mut().col_mut(0).as_diagonal_mut(),
+        Some(vectors.as_mut()),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(needed)),
+        faer::Spec::default(),
+    )
+    .map_err(|_| DenseError::NotFinite)?;
+    let values = (0..dim).rev().map(|k| ascending[(k, 0)]).collect();
+    let descending = (0..dim * dim).map(|at| vectors[(at / dim, dim - 1 - at % dim)]).collect();
+    Ok(SymmetricEigen { values, vectors: descending })
+}
+
+/// A random orthogonal matrix, for tests and benchmarks: the nearest to a Gaussian one.
+#[doc(hidden)]
+pub fn random_orthogonal(dim: usize, random: &mut impl rand::Rng) -> Vec<f64> {
+    use rand::RngExt;
+    let gaussian: Vec<f64> = (0..dim * dim).map(|_| random.sample(rand_distr::StandardNormal)).collect();
+    let mut orthogonal = vec![0.0; dim * dim];
+    Workspace::new(dim).nearest_orthogonal(&gaussian, &mut orthogonal).expect("Gaussian numbers are finite");
+    orthogonal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::{Seed, Stage};
+
+    #[test]
+    fn the_nearest_orthogonal_matrix_is_orthogonal_and_undoes_stretching() {
+        let rotation = random_orthogonal(5, &mut Seed(1).stream(Stage::Align, 0));
+        // Stretch the columns: U Σ with Σ diagonal, so the nearest matrix is U.
+        let stretched: Vec<f64> =
+            rotation.iter().enumerate().map(|(at, entry)| entry * (1.0 + (at % 5) as f64)).collect();
+        let mut nearest = vec![0.0; 25];
+        let mut workspace = Workspace::new(5);
+        workspace.nearest_orthogonal(&stretched, &mut nearest).unwrap();
+        assert!(nearest.iter().zip(&rotation).all(|(a, b)| (a - b).abs() < 1e-14));
+        let values: Vec<f64> = workspace.singular_values().collect();
+        assert!(values.iter().zip([5.0, 4.0, 3.0, 2.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-13));
+    }
+
+    #[test]
+    fn a_matrix_with_nan_is_refused() {
+        let mut nearest = [0.0; 1];
+        assert_eq!(
+            Workspace::new(1).nearest_orthogonal(&[f64::NAN], &mut nearest),
+            Err(DenseError::NotFinite)
+        );
+    }
+
+    #[test]
+    fn eigenvalues_come_largest_first_with_their_vectors() {
+        let matrix = [2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 9.0];
+        let eigen = symmetric_eigen(&matrix, 3).unwrap();
+        assert!(eigen.values.iter().zip([9.0, 3.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-14));
+        assert!((eigen.vectors[6].abs() - 1.0).abs() < 1e-14);
+        assert!((eigen.vectors[1] - eigen.vectors[4]).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,18 @@
+//! The linear algebra that alignment needs: dense kernels, block-sparse products,
+//! sparse Cholesky factors and the leading eigenvectors of a block matrix.
+//!
+//! Matrices are plain slices of `f64` in row-major order, so that the block of one
+//! patch lies in one piece and a tall matrix is at the same time a list of blocks. The
+//! arithmetic is done by `faer`, always on the calling thread; the functions here split
+//! the work into pieces whose number depends on the size alone and put the results
+//! together in the order of the pieces. So one thread and sixteen give the same bits.
+
+pub mod dense;
+
+pub mod tall;
+
+pub mod block_matrix;
+
+pub mod laplacian;
+
+pub mod eigen;

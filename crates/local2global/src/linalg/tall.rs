@@ -1,0 +1,168 @@
+//! Products with tall matrices: many rows, few columns.
+//!
+//! The rows are cut into at most [`PIECES`] pieces, worked on in parallel; sums over
+//! rows are added up in the order of the pieces, so the result does not depend on the
+//! number of threads. Cost: that of the plain products.
+
+use rayon::prelude::*;
+
+use super::dense::{multiply, multiply_add, view, view_mut};
+
+/// Rows are cut into at most this many pieces.
+const PIECES: usize = 16;
+
+/// A piece with fewer rows is not worth a task.
+const MIN_PIECE_ROWS: usize = 512;
+
+/// The number of rows in a piece.
+fn piece_rows(rows: usize) -> usize {
+    rows.div_ceil(PIECES).max(MIN_PIECE_ROWS)
+}
+
+/// `Aᵀ B` for row-major `A` (n x k) and `B` (n x m).
+///
+/// # Examples
+/// ```
+/// use local2global::linalg::tall::gram;
+///
+/// assert_eq!(gram(&[1.0, 2.0], 1, &[3.0, 4.0], 1), [11.0]);
+/// ```
+pub fn gram(a: &[f64], a_columns: usize, b: &[f64], b_columns: usize) -> Vec<f64> {
+    let rows = piece_rows(a.len() / a_columns);
+    let pieces: Vec<Vec<f64>> = a
+        .par_chunks(rows * a_columns)
+        .zip(b.par_chunks(rows * b_columns))
+        .map(|(a, b)| {
+            let count = a.len() / a_columns;
+            let mut product = vec![0.0; a_columns * b_columns];
+            multiply(
+                view_mut(&mut product, a_columns, b_columns),
+                view(a, count, a_columns).transpose(),
+                view(b, count, b_columns),
+            );
+            product
+        })
+        .collect();
+    let mut sum = vec![0.0; a_columns * b_columns];
+    for piece in pieces {
+        sum.iter_mut().zip(piece).for_each(|(total, part)| *total += part);
+    }
+    sum
+}
+
+/// `A ← A - X C` for row-major `A` and `X` (n x m) and `C` (m x m).
+pub fn subtract_product(a: &mut [f64], x: &[f64], c: &[f64], columns: usize) {
+    let piece = piece_rows(a.len() / columns) * columns;
+    a.par_chunks_mut(piece).zip(x.par_chunks(piece)).for_each(|(a, x)| {
+        let rows = a.len() / columns;
+        multiply_add(view_mut(a, rows, columns), view(x, rows, columns), view(c, columns, columns), -1.0);
+    });
+}
+
+/// `P ← W C + P D`, then `X ← X B + P`, all n x m, `B`, `C` and `D` m x m.
+///
+/// With `d` absent, the old `P` is ignored.
+pub fn recombine([x, w, p]: [&mut [f64]; 3], [b, c]: [&[f64]; 2], d: Option<&[f64]>, columns: usize) {
+    let piece = piece_rows(x.len() / columns) * columns;
+    let square = |values| view(values, columns, columns);
+    x.par_chunks_mut(piece).zip(w.par_chunks(piece)).zip(p.par_chunks_mut(piece)).for_each(|((x, w), p)| {
+        let rows = x.len() / columns;
+        let mut direction = vec![0.0; x.len()];
+        multiply(view_mut(&mut direction, rows, columns), view(w, rows, columns), square(c));
+        if let Some(d) = d {
+            let old = view(p, rows, columns);
+            multiply_add(view_mut(&mut direction, rows, columns), old, square(d), 1.0);
+        }
+        p.copy_from_slice(&direction);
+        multiply_add(view_mut(&mut direction, rows, columns), view(x, rows, columns), square(b), 1.0);
+        x.copy_from_slice(&direction);
+    });
+}
+
+/// The Euclidean norm of each column of a row-major matrix.
+pub fn column_norms(a: &[f64], columns: usize) -> Vec<f64> {
+    let piece = piece_rows(a.len() / columns) * columns;
+    let pieces: Vec<Vec<f64>> = a
+        .par_chunks(piece)
+        .map(|rows| {
+            let mut squares = vec![0.0; columns];
+            for row in rows.chunks_exact(columns) {
+                squares.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * value);
+            }
+            squares
+        })
+        .collect();
+    let mut norms = vec![0.0; columns];
+    for piece in pieces {
+        norms.iter_mut().zip(piece).for_each(|(sum, part)| *sum += part);
+    }
+    norms.iter_mut().for_each(|norm| *norm = norm.sqrt());
+    norms
+}
+
+/// Multiplies each column by its factor.
+pub fn scale_columns(a: &mut [f64], factors: &[f64]) {
+    let piece = piece_rows(a.len() / factors.len()) * factors.len();
+    a.par_chunks_mut(piece).for_each(|rows| {
+        for row in rows.chunks_exact_mut(factors.len()) {
+            row.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+        }
+    });
+}
+
+/// `A X - X Λ`, given `A X`, `X` and the diagonal of `Λ`.
+pub fn residual(ax: &[f64], x: &[f64], values: &[f64]) -> Vec<f64> {
+    let columns = values.len();
+    let piece = piece_rows(x.len() / columns) * columns;
+    let mut residual = vec![0.0; x.len()];
+    residual.par_chunks_mut(piece).zip(ax.par_chunks(piece)).zip(x.par_chunks(piece)).for_each(
+        |((residual, ax), x)| {
+            let rows = residual.chunks_exact_mut(columns).zip(ax.chunks_exact(columns));
+            for ((residual, ax), x) in rows.zip(x.chunks_exact(columns)) {
+                for k in 0..columns {
+                    residual[k] = ax[k] - x[k] * values[k];
+                }
+            }
+        },
+    );
+    residual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(len: usize, step: f64) -> Vec<f64> {
+        (0..len).map(|k| (k as f64 * step).sin()).collect()
+    }
+
+    #[test]
+    fn products_over_pieces_equal_plain_sums() {
+        let (rows, columns) = (3000, 3);
+        let (a, b) = (wave(rows * columns, 0.7), wave(rows * columns, 1.3));
+        let product = gram(&a, columns, &b, columns);
+        for i in 0..columns {
+            for j in 0..columns {
+                let plain: f64 = (0..rows).map(|r| a[r * columns + i] * b[r * columns + j]).sum();
+                assert!((product[i * columns + j] - plain).abs() < 1e-10);
+            }
+            let norm = column_norms(&a, columns)[i];
+            assert!((norm * norm - gram(&a, columns, &a, columns)[i * columns + i]).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn recombining_moves_along_both_directions() {
+        let (mut x, mut w, mut p) = (vec![1.0, 2.0], vec![10.0, 20.0], vec![100.0, 200.0]);
+        recombine([&mut x, &mut w, &mut p], [&[2.0], &[3.0]], Some(&[4.0]), 1);
+        assert_eq!(p, [430.0, 860.0]);
+        assert_eq!(x, [432.0, 864.0]);
+        recombine([&mut x, &mut w, &mut p], [&[1.0], &[1.0]], None, 1);
+        assert_eq!(p, [10.0, 20.0]);
+    }
+
+    #[test]
+    fn the_residual_of_an_eigenvector_is_zero() {
+        assert_eq!(residual(&[2.0, 3.0, 4.0, 6.0], &[1.0, 1.0, 2.0, 2.0], &[2.0, 3.0]), [0.0; 4]);
+    }
+}
