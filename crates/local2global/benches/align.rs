@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p local2global --bench align` prints one table after the other and
 //! takes a few minutes and 7 GiB; with `-- --quick`, some seconds. `-- --only NAME`
-//! runs the part of that name: speed, exact, dense, robust, kernels.
+//! runs the part of that name: speed, exact, dense, robust, kernels; and `-- --only speed
+//! --size P,D` one size of it.
 //! Inputs: Gaussian points, random rigid motions, noise 0.01, patch degree about 5,
 //! overlaps of 2(d+1) nodes, 64-bit coordinates.
 
@@ -47,6 +48,17 @@ fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+/// The processor time of all threads so far, in seconds; 0 where it is not known. It is
+/// what to look at when others use the machine too.
+fn cpu_seconds() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let time = |task: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    tasks.filter_map(time).sum::<f64>() / 1e9
 }
 
 fn synthetic(graph: PatchGraph, num_patches: usize, dim: usize, noise: f64) -> Synthetic {
@@ -113,9 +125,13 @@ fn speed(quick: bool) {
     }
     println!("\nspeed: overlaps, rotations, translations and mean, {} threads", rayon::current_num_threads());
     println!(
-        "graph   patches  dim   seconds   target  authors/ours  peak MiB (input)  error     residual  angle     steps"
+        "graph   patches  dim   seconds  cpu s    target  authors/ours  peak MiB (input)  error     residual  angle     steps"
     );
-    cases.iter().for_each(time_case);
+    let arguments: Vec<String> = std::env::args().collect();
+    let size = arguments.iter().position(|a| a == "--size").and_then(|at| arguments.get(at + 1));
+    let wanted =
+        |case: &&SpeedCase| size.is_none_or(|size| *size == format!("{},{}", case.num_patches, case.dim));
+    cases.iter().filter(wanted).for_each(time_case);
 }
 
 fn time_case(case: &SpeedCase) {
@@ -125,7 +141,9 @@ fn time_case(case: &SpeedCase) {
     let input: usize = patches.iter().map(|patch| patch.num_nodes() * (patch.dim() + 1) * 8).sum();
     let kept_rows = 20_000.min(patches.iter().map(LocalPatch::num_nodes).sum::<usize>() / 2);
     reset_peak();
+    let cpu_before = cpu_seconds();
     let (seconds, (alignment, kept)) = shortest(case.runs, || whole(&patches, kept_rows));
+    let cpu = (cpu_seconds() - cpu_before) / case.runs as f64;
     let peak = peak_bytes();
     drop(patches);
     let truth = recipe.make().truth;
@@ -133,11 +151,12 @@ fn time_case(case: &SpeedCase) {
     let certificate = alignment.solution.certificate.expect("rotated");
     let ratio = case.authors_seconds.map_or("-".into(), |authors| format!("{:.0}", authors / seconds));
     println!(
-        "{:<7} {:>7} {:>4} {:>9.4} {:>8} {:>13} {:>8} ({:>5})  {:.2e}  {:.2e}  {:.2e}  {}",
+        "{:<7} {:>7} {:>4} {:>9.4} {:>8.4} {:>7} {:>13} {:>8} ({:>5})  {:.2e}  {:.2e}  {:.2e}  {}",
         format!("{:?}", case.graph).to_lowercase(),
         case.num_patches,
         case.dim,
         seconds,
+        cpu,
         case.target_seconds,
         ratio,
         peak >> 20,
