@@ -24,12 +24,15 @@ use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
 use rayon::prelude::*;
 
+/// A part of the benchmark by name; it takes whether to be quick.
+type Part = (&'static str, fn(bool));
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     let only = arguments.iter().position(|a| a == "--only").and_then(|at| arguments.get(at + 1));
     let quick = has("--quick");
-    let parts: [(&str, fn(bool)); 5] =
+    let parts: [Part; 5] =
         [("kernels", kernels), ("speed", speed), ("exact", exact), ("dense", dense), ("robust", robust)];
     for (name, part) in parts {
         if only.is_none_or(|only| only == name) {

@@ -17,6 +17,10 @@
 //! of the one of a pd x pd matrix that shift-and-invert would need. It is just as good
 //! on a ring of a thousand patches as on a random patch graph.
 //!
+//! *Spreading.* On a long cycle the tree leaves all inconsistency to the one edge that closes
+//! it. Before the eigen-solver starts, it is spread evenly, by least squares over the skew
+//! parts of the measurements: the same p x p Laplacian as for translations.
+//!
 //! Cost: `O(E d³)` per step and some ten steps, for `E` patch edges. Randomness: the
 //! guard vectors of the eigen-solver, from the stream 0 of the stage.
 //!
@@ -44,6 +48,9 @@ const GUARDS: usize = 2;
 
 /// The eigen-solver gives up after so many steps.
 const MAX_STEPS: usize = 500;
+
+/// Spreading the inconsistency is repeated, since it is exact to first order only.
+const SPREADING_ROUNDS: usize = 2;
 
 /// The preconditioner is never closer to singular than this.
 const MIN_SHIFT: f64 = 1e-6;
@@ -102,6 +109,13 @@ pub fn synchronise(
     let mut matrices = frames(&tree, relatives);
     turn_into(&matrices, relatives);
     let cycles = inconsistencies(relatives);
+    if !is_small(relatives) {
+        for _ in 0..SPREADING_ROUNDS {
+            let turns = spreading_turns(relatives, weights)?;
+            turn_into(&turns, relatives);
+            chain(&mut matrices, &turns, dim);
+        }
+    }
     let eigen = eigenvectors(relatives, weights, options)?;
     let turns = nearest_rotations(&eigen.vectors, dim)?;
     turn_into(&turns, relatives);
@@ -121,6 +135,34 @@ pub fn inconsistencies(relatives: &Relatives) -> Vec<f64> {
         squares.sum::<f64>().sqrt() / (2.0 * (dim as f64).sqrt())
     };
     relatives.rotations.par_chunks(dim * dim).map(distance).collect()
+}
+
+/// Whether the whole matrix is decomposed.
+fn is_small(relatives: &Relatives) -> bool {
+    let num_patches = relatives.num_patches;
+    num_patches * relatives.dim <= DENSE_ROWS || num_patches <= DENSE_PATCHES
+}
+
+/// Small turns of all patches that spread what the frames leave unexplained evenly over
+/// the patch graph: to first order, turns `1 + aᵢ` make `Rᵢⱼ = 1 + Eᵢⱼ` into
+/// `1 + Eᵢⱼ - aᵢ + aⱼ`, and least squares over the skew parts of `E` gives the `a`.
+fn spreading_turns(relatives: &Relatives, weights: &[f64]) -> Result<Vec<f64>, AlignError> {
+    let (num_patches, dim) = (relatives.num_patches, relatives.dim);
+    let size = dim * dim;
+    let mut turns = vec![0.0; num_patches * size];
+    for (edge, (&(i, j), weight)) in relatives.edges.iter().zip(weights).enumerate() {
+        let rotation = relatives.rotation(edge);
+        for at in 0..size {
+            let skew = 0.5 * weight * (rotation[at] - rotation[at % dim * dim + at / dim]);
+            turns[i as usize * size + at] += skew;
+            turns[j as usize * size + at] -= skew;
+        }
+    }
+    super::translation::balance(num_patches, &relatives.edges, weights, &mut turns)?;
+    turns
+        .par_chunks_mut(size)
+        .for_each(|turn| turn.iter_mut().step_by(dim + 1).for_each(|entry| *entry += 1.0));
+    Ok(nearest_rotations(&turns, dim)?)
 }
 
 /// Replaces every `Rᵢⱼ` by `Fᵢᵀ Rᵢⱼ Fⱼ`.
@@ -171,8 +213,7 @@ fn eigenvectors(
         .collect();
     let matrix = BlockMatrix::new(num_patches, dim, &relatives.edges, &relatives.rotations, factors.clone());
     let eigen_options = EigenOptions { wanted: dim, tolerance: options.tolerance, max_steps: MAX_STEPS };
-    let is_small = num_patches * dim <= DENSE_ROWS || num_patches <= DENSE_PATCHES;
-    if is_small || options.solver == Solver::Dense {
+    if is_small(relatives) || options.solver == Solver::Dense {
         return Ok(leading_dense(&matrix, &eigen_options)?);
     }
     let roots = unit_roots(&totals);

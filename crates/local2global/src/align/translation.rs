@@ -27,10 +27,6 @@ pub(super) fn from_differences(
     differences: &[f64],
     columns: usize,
 ) -> Result<Vec<f64>, NotPositiveDefinite> {
-    let mut diagonal = super::tree::total_weights(num_patches, edges, weights);
-    // The equations add up to zero, so holding the first patch with a spring of any
-    // strength puts it at zero and changes nothing else.
-    diagonal[0] += weights.iter().copied().fold(1e-300, f64::max);
     let mut values = vec![0.0; num_patches * columns];
     for ((&(i, j), weight), difference) in edges.iter().zip(weights).zip(differences.chunks_exact(columns)) {
         for (k, value) in difference.iter().enumerate() {
@@ -38,12 +34,28 @@ pub(super) fn from_differences(
             values[j as usize * columns + k] -= weight * value;
         }
     }
-    Cholesky::new(&diagonal, edges, weights)?.solve(&mut values);
+    balance(num_patches, edges, weights, &mut values)?;
     for k in 0..columns {
         let mean = values.iter().skip(k).step_by(columns).sum::<f64>() / num_patches as f64;
         values.iter_mut().skip(k).step_by(columns).for_each(|value| *value -= mean);
     }
     Ok(values)
+}
+
+/// Solves `L values = forces` with the Laplacian of the patch graph, in place; the first
+/// patch stays at zero.
+pub(super) fn balance(
+    num_patches: usize,
+    edges: &[(u32, u32)],
+    weights: &[f64],
+    values: &mut [f64],
+) -> Result<(), NotPositiveDefinite> {
+    let mut diagonal = super::tree::total_weights(num_patches, edges, weights);
+    // The equations add up to zero, so holding the first patch with a spring of any
+    // strength puts it at zero and changes nothing else.
+    diagonal[0] += weights.iter().copied().fold(1e-300, f64::max);
+    Cholesky::new(&diagonal, edges, weights)?.solve(values);
+    Ok(())
 }
 
 /// The translation of each patch, row-major, given its rotation and scale.
