@@ -1,5 +1,6 @@
 //! What to do about an error, where that can be said in one line.
 
+use local2global::embed::EmbedError;
 use local2global::graph::io::{Format, Problem, ReadError};
 use local2global::graph::write::WriteError;
 use local2global::partition::PartitionError;
@@ -12,7 +13,8 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let partition = || cause.downcast_ref::<PartitionError>().and_then(for_partition_error);
         let patch = || cause.downcast_ref::<PatchError>().and_then(for_patch_error);
         let write = || cause.downcast_ref::<WriteError>().and_then(for_write_error);
-        read.or_else(partition).or_else(patch).or_else(write)
+        let embed = || cause.downcast_ref::<EmbedError>().and_then(EmbedError::hint).map(str::to_owned);
+        read.or_else(partition).or_else(patch).or_else(write).or_else(embed)
     })
 }
 

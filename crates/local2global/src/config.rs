@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::embed::EmbedConfig;
 use crate::graph::load::GraphConfig;
 use crate::partition::PartitionConfig;
 use crate::patch::PatchConfig;
@@ -24,6 +25,8 @@ pub struct Config {
     pub partition: PartitionConfig,
     /// How to grow clusters into overlapping patches.
     pub patch: PatchConfig,
+    /// How patches are embedded.
+    pub embed: EmbedConfig,
 }
 
 /// Why settings were refused.

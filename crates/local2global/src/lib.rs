@@ -37,7 +37,11 @@ pub mod partition;
 
 pub mod patch;
 
+pub mod embed;
+
 pub mod align;
+
+pub mod evaluate;
 
 // The run as a whole: its settings, its folder, its chance.
 

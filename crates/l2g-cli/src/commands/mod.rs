@@ -8,6 +8,8 @@ mod partition;
 
 mod patch;
 
+mod embed;
+
 mod run;
 
 use clap::Subcommand;
@@ -22,6 +24,7 @@ pub(crate) enum Command {
     Graph(graph::GraphArgs),
     Partition(partition::PartitionArgs),
     Patch(patch::PatchArgs),
+    Embed(embed::EmbedArgs),
     Generate(generate::GenerateArgs),
 }
 
@@ -32,6 +35,7 @@ impl Command {
             Self::Graph(args) => graph::execute(&args, context),
             Self::Partition(args) => partition::execute(&args, context),
             Self::Patch(args) => patch::execute(&args, context),
+            Self::Embed(args) => embed::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
         }
     }

@@ -1,0 +1,126 @@
+//! `l2g embed RUN`: local coordinates for every patch, into `4-embeddings`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use local2global::embed::{Summary, embed_run};
+use local2global::memory;
+use local2global::run_dir::RunDir;
+use serde::Serialize;
+
+use crate::context::{Context, UsageError};
+use crate::output::{bytes, grouped};
+
+/// Embed every patch of a run on its own.
+///
+/// Reads `1-graph` and `3-patches`, and writes NAME.npy (one row per node of the patch) and
+/// NAME.json (losses, score, seconds, settings) into `4-embeddings`, each as soon as it is
+/// done. Patches that are there already, made from the same inputs, are kept. The method is
+/// `--set embed.method=...`: vgae, gae, dgi, spectral, command or given.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  l2g embed runs/cora --set embed.dim=16\n  l2g embed runs/cora \
+    --only 0-3,7 --memory 4G\n  l2g embed runs/cora --set embed.method=spectral --json")]
+pub(crate) struct EmbedArgs {
+    /// The run folder
+    run: PathBuf,
+
+    /// Only these patches, as in 0-3,7
+    #[arg(long, value_name = "PATCHES")]
+    only: Option<String>,
+
+    /// The most memory to use at a time, as in 500M or 4G [default: no limit]
+    #[arg(long, value_name = "BYTES")]
+    memory: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    seconds: f64,
+    peak_bytes: Option<u64>,
+    out: &'a Path,
+}
+
+pub(crate) fn execute(args: &EmbedArgs, context: &Context) -> anyhow::Result<()> {
+    let run = RunDir::new(&args.run);
+    let only = args.only.as_deref().map(parse_patches).transpose()?;
+    let mut config = context.config.embed.clone();
+    if let Some(text) = &args.memory {
+        config.memory_bytes = parse_bytes(text)?;
+    }
+    let summary = embed_run(&run, &config, only.as_deref(), context.config.seed, &context.progress)
+        .with_context(|| format!("could not embed run `{}`", args.run.display()))?;
+    let folder = run.embeddings();
+    let record = Record {
+        summary: &summary,
+        seconds: context.started.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+        out: &folder,
+    };
+    let mut rows = vec![
+        ("embedded", format!("{} patches", grouped(summary.embedded.len()))),
+        ("kept", format!("{} patches that were there already", grouped(summary.kept.len()))),
+        ("seconds", format!("{:.2}", record.seconds)),
+    ];
+    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.push(("embeddings", folder.display().to_string()));
+    context.output.show(&record, &rows)
+}
+
+/// `0-3,7` as 0, 1, 2, 3, 7.
+fn parse_patches(text: &str) -> Result<Vec<usize>, UsageError> {
+    let wrong = || UsageError(format!("`--only {text}` is not a list of patches such as 0-3,7"));
+    let mut patches = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| wrong());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last - first > 1_000_000_000 {
+            return Err(wrong());
+        }
+        patches.extend(first..=last);
+    }
+    Ok(patches)
+}
+
+/// `500M` or `4G` in bytes; units are powers of 1024.
+fn parse_bytes(text: &str) -> Result<u64, UsageError> {
+    let wrong = || UsageError(format!("`--memory {text}` is not an amount of memory such as 500M or 4G"));
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        _ => return Err(wrong()),
+    };
+    let amount: f64 = digits.trim().parse().map_err(|_| wrong())?;
+    match amount > 0.0 && amount.is_finite() {
+        true => Ok((amount * unit as f64) as u64),
+        false => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_are_numbers_and_ranges() {
+        assert_eq!(parse_patches("0-3,7").unwrap(), [0, 1, 2, 3, 7]);
+        for wrong in ["", "3-1", "a", "1,,2", "-1"] {
+            assert!(parse_patches(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn memory_has_units() {
+        assert_eq!(parse_bytes("4G").unwrap(), 4 << 30);
+        assert_eq!(parse_bytes("1.5KiB").unwrap(), 1536);
+        assert_eq!(parse_bytes("100").unwrap(), 100);
+        assert!(parse_bytes("many").is_err() && parse_bytes("3X").is_err() && parse_bytes("0").is_err());
+    }
+}

@@ -1,0 +1,231 @@
+//! The settings of the stage: the table `[embed]`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::EmbedError;
+use super::nn::decoder::Decoder;
+use super::nn::input::Scaling;
+use super::rates::Rates;
+
+/// The methods that `method = "..."` can name.
+///
+/// To add one, write its file and a variant here; the compiler lists the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmbedMethod {
+    /// Variational graph auto-encoder.
+    #[default]
+    Vgae,
+    /// Graph auto-encoder.
+    Gae,
+    /// Deep Graph Infomax.
+    Dgi,
+    /// Randomised singular vectors of the normalised adjacency.
+    Spectral,
+    /// An external program.
+    Command,
+    /// Coordinates that are already there.
+    Given,
+}
+
+/// By what the best of several runs is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Select {
+    /// The reconstruction AUC on the patch; the highest.
+    #[default]
+    Auc,
+    /// The loss at the end of training; the lowest.
+    Loss,
+}
+
+/// The settings of the stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EmbedConfig {
+    /// How patches are embedded.
+    pub method: EmbedMethod,
+    /// The number of coordinates.
+    pub dim: usize,
+    /// The width of the hidden layer, as a multiple of `dim`.
+    pub hidden: f64,
+    /// How often training goes over the patch, at most.
+    pub epochs: u32,
+    /// The learning rate: one, a list to go through over the runs, or a range.
+    pub learning_rate: Rates,
+    /// How strongly weights are pulled towards zero.
+    pub weight_decay: f64,
+    /// Stop when the loss has not fallen for so many epochs; 0 means never.
+    pub patience: u32,
+    /// How often each patch is embedded; the best is kept.
+    pub runs: u32,
+    /// By what the best run is chosen.
+    pub select: Select,
+    /// How coordinates tell edges from non-edges.
+    pub decoder: Decoder,
+    /// How feature values enter training.
+    pub normalise: Scaling,
+    /// For `spectral`: how often the basis is multiplied by the matrix.
+    pub power_iterations: u32,
+    /// For `command`: the program and its arguments, with `{edges} {features} {nodes}
+    /// {dim} {seed} {out}` standing for paths and numbers.
+    pub command: Vec<String>,
+    /// For `given`: the folder with a file `NAME.npy` for each patch.
+    pub coordinates: PathBuf,
+    /// The most memory that training may use at a time; 0 means no limit.
+    pub memory_bytes: u64,
+    /// Settings of single patches, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub patches: BTreeMap<String, PatchConfig>,
+}
+
+impl Default for EmbedConfig {
+    fn default() -> Self {
+        Self {
+            method: EmbedMethod::Vgae,
+            dim: 128,
+            hidden: 2.0,
+            epochs: 200,
+            learning_rate: Rates::One(0.01),
+            weight_decay: 0.0,
+            patience: 0,
+            runs: 1,
+            select: Select::Auc,
+            decoder: Decoder::InnerProduct,
+            normalise: Scaling::None,
+            power_iterations: 6,
+            command: vec![],
+            coordinates: PathBuf::new(),
+            memory_bytes: 0,
+            patches: BTreeMap::new(),
+        }
+    }
+}
+
+/// What one patch does differently; patches need only agree on the dimension.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "the fields are those of EmbedConfig")]
+pub struct PatchConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<EmbedMethod>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learning_rate: Option<Rates>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_decay: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub select: Option<Select>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoder: Option<Decoder>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalise: Option<Scaling>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_iterations: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coordinates: Option<PathBuf>,
+}
+
+impl EmbedConfig {
+    /// The settings of one patch: those of all, with its own put in their place.
+    pub fn of_patch(&self, name: &str) -> Self {
+        let own = self.patches.get(name).cloned().unwrap_or_default();
+        Self {
+            method: own.method.unwrap_or(self.method),
+            dim: self.dim,
+            hidden: own.hidden.unwrap_or(self.hidden),
+            epochs: own.epochs.unwrap_or(self.epochs),
+            learning_rate: own.learning_rate.unwrap_or_else(|| self.learning_rate.clone()),
+            weight_decay: own.weight_decay.unwrap_or(self.weight_decay),
+            patience: own.patience.unwrap_or(self.patience),
+            runs: own.runs.unwrap_or(self.runs),
+            select: own.select.unwrap_or(self.select),
+            decoder: own.decoder.unwrap_or(self.decoder),
+            normalise: own.normalise.unwrap_or(self.normalise),
+            power_iterations: own.power_iterations.unwrap_or(self.power_iterations),
+            command: own.command.unwrap_or_else(|| self.command.clone()),
+            coordinates: own.coordinates.unwrap_or_else(|| self.coordinates.clone()),
+            memory_bytes: self.memory_bytes,
+            patches: BTreeMap::new(),
+        }
+    }
+
+    /// Checks all settings, those of single patches included.
+    ///
+    /// # Errors
+    /// [`EmbedError::Setting`] for the first one that makes no sense.
+    pub fn check(&self) -> Result<(), EmbedError> {
+        let own = self.patches.keys().map(|name| self.of_patch(name));
+        std::iter::once(self.clone()).chain(own).try_for_each(|config| config.check_one())
+    }
+
+    fn check_one(&self) -> Result<(), EmbedError> {
+        let require = |holds: bool, key, found: String, needed| match holds {
+            true => Ok(()),
+            false => Err(EmbedError::Setting { key, found, needed }),
+        };
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        require(self.dim > 0, "dim", self.dim.to_string(), "at least 1")?;
+        require(positive(self.hidden), "hidden", self.hidden.to_string(), "a positive number")?;
+        require(self.epochs > 0, "epochs", self.epochs.to_string(), "at least 1")?;
+        require(self.runs > 0, "runs", self.runs.to_string(), "at least 1")?;
+        let rates = &self.learning_rate;
+        require(rates.are_positive(), "learning_rate", rates.to_string(), "positive numbers")?;
+        let decay = self.weight_decay;
+        require(decay.is_finite() && decay >= 0.0, "weight_decay", decay.to_string(), "0 or more")?;
+        let writes = self.command.iter().any(|argument| argument.contains("{out}"));
+        let is_command = self.method == EmbedMethod::Command;
+        require(!is_command || writes, "command", format!("{:?}", self.command), "a program given {out}")?;
+        let has_folder = !self.coordinates.as_os_str().is_empty();
+        let is_given = self.method == EmbedMethod::Given;
+        require(!is_given || has_folder, "coordinates", "empty".into(), "a folder with coordinates")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_patch_replace_those_of_all() {
+        let json = r#"{"dim": 4, "epochs": 10, "patches": {"patch-00001": {"epochs": 20, "method": "gae"}}}"#;
+        let config: EmbedConfig = serde_json::from_str(json).unwrap();
+        let (first, second) = (config.of_patch("patch-00000"), config.of_patch("patch-00001"));
+        assert_eq!((first.method, first.epochs, first.dim), (EmbedMethod::Vgae, 10, 4));
+        assert_eq!((second.method, second.epochs, second.dim), (EmbedMethod::Gae, 20, 4));
+    }
+
+    #[test]
+    fn learning_rates_are_a_number_a_list_or_a_range() {
+        for text in ["0.01", "[0.01, 0.1]", r#"{"from": 0.001, "to": 0.1}"#] {
+            let config: EmbedConfig =
+                serde_json::from_str(&format!(r#"{{"learning_rate": {text}}}"#)).unwrap();
+            config.check().unwrap();
+            let again: EmbedConfig = serde_json::from_str(&serde_json::to_string(&config).unwrap()).unwrap();
+            assert_eq!(again, config);
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_named() {
+        let check =
+            |json: &str| serde_json::from_str::<EmbedConfig>(json).unwrap().check().unwrap_err().to_string();
+        assert_eq!(check(r#"{"dim": 0}"#), "setting `embed.dim` is 0; needed at least 1");
+        assert!(check(r#"{"learning_rate": [0.1, -1.0]}"#).contains("embed.learning_rate"));
+        assert!(check(r#"{"patches": {"patch-00002": {"runs": 0}}}"#).contains("embed.runs"));
+        assert!(check(r#"{"method": "command"}"#).contains("{out}"));
+        assert!(serde_json::from_str::<EmbedConfig>(r#"{"epoch": 3}"#).is_err());
+    }
+}

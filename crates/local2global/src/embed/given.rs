@@ -1,0 +1,76 @@
+//! Coordinates trained elsewhere: files that are already there.
+//!
+//! For each patch a file `NAME.npy`, numbers of any type, one row per node in the
+//! order of the patch. Shape and values are checked like those of any other method.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::memory::PatchSize;
+use super::nn::Matrix;
+use super::{EmbedError, Embedder, Embedding, Patch, Record};
+use crate::npy;
+use crate::progress::Progress;
+use crate::seed::Seed;
+
+/// Reads coordinates from a folder.
+#[derive(Clone, Debug)]
+pub struct Given {
+    folder: PathBuf,
+}
+
+impl Given {
+    /// Coordinates in `folder`.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+}
+
+impl Embedder for Given {
+    fn embed(
+        &self,
+        patch: &Patch<'_>,
+        dim: usize,
+        _: u32,
+        _: Seed,
+        progress: &dyn Progress,
+    ) -> Result<Embedding, EmbedError> {
+        let start = Instant::now();
+        let coordinates = read_coordinates(&self.folder.join(format!("{}.npy", patch.name)), patch, dim)?;
+        progress.advance(1);
+        let record = Record { seconds: start.elapsed().as_secs_f64(), ..Record::default() };
+        Ok(Embedding { coordinates, record })
+    }
+
+    fn is_random(&self) -> bool {
+        false
+    }
+
+    fn memory_bytes(&self, size: &PatchSize, dim: usize) -> u64 {
+        size.graph_bytes() + size.coordinate_bytes(dim)
+    }
+}
+
+/// Reads the coordinates of a patch and checks their shape and values.
+pub(super) fn read_coordinates(
+    path: &Path,
+    patch: &Patch<'_>,
+    dim: usize,
+) -> Result<Matrix<f32>, EmbedError> {
+    let unreadable =
+        |source| EmbedError::Unreadable { patch: patch.name.to_owned(), path: path.to_owned(), source };
+    let reader = npy::open(path).map_err(unreadable)?;
+    let (rows, columns) = match reader.header().shape[..] {
+        [rows, columns] => (rows, columns),
+        // One coordinate may come without its axis.
+        [rows] => (rows, 1),
+        _ => (0, 0),
+    };
+    let num_nodes = patch.graph.num_nodes();
+    if (rows, columns) != (num_nodes, dim) {
+        let patch = patch.name.to_owned();
+        return Err(EmbedError::Shape { patch, rows, columns, num_nodes, dim });
+    }
+    let values = reader.floats().map_err(unreadable)?;
+    Ok(Matrix::from_values(rows, columns, values))
+}

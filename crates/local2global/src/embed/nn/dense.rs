@@ -1,0 +1,148 @@
+//! Products of full matrices, on all threads, the same bytes for any number of them.
+//!
+//! faer multiplies on one thread at a time; here the work is cut into pieces whose
+//! size depends on the shapes alone. Products with many rows are cut into panels of
+//! rows. A product `leftᵀ right` over many rows is cut along the sum, and the partial
+//! sums are added in order.
+//! Cost: `O(rows * inner * columns)`.
+
+use faer::MatRef;
+use rayon::prelude::*;
+
+use super::kernel::{for_blocks, vectorized};
+use super::{Float, Matrix};
+
+/// Rows of one panel: enough that packing the other factor costs little.
+const PANEL_ROWS: usize = 320;
+/// The most pieces a sum is cut into.
+const MAX_PIECES: usize = 16;
+
+/// Computes `out = left * right`.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub fn multiply<F: Float>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
+    multiply_panels(left, right.as_faer(), out, |_, _| {});
+}
+
+/// Computes `out = left * rightᵀ`, then calls `finish` with the number of the first
+/// row and the values of each panel of rows.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub fn multiply_transposed_then<F: Float>(
+    left: &Matrix<F>,
+    right: &Matrix<F>,
+    out: &mut Matrix<F>,
+    finish: impl Fn(usize, &mut [F]) + Sync,
+) {
+    multiply_panels(left, right.as_faer().transpose(), out, finish);
+}
+
+fn multiply_panels<F: Float>(
+    left: &Matrix<F>,
+    right: MatRef<'_, F>,
+    out: &mut Matrix<F>,
+    finish: impl Fn(usize, &mut [F]) + Sync,
+) {
+    let width = out.num_columns();
+    assert_eq!((left.num_rows(), right.ncols()), (out.num_rows(), width), "output must fit");
+    for_blocks(out.values_mut(), width, PANEL_ROWS, |first_row, panel| {
+        let num_rows = panel.len() / width;
+        let rows = left.as_faer().subrows(first_row, num_rows);
+        F::product(faer::MatMut::from_row_major_slice_mut(panel, num_rows, width), rows, right);
+        vectorized(
+            #[inline(always)]
+            || finish(first_row, panel),
+        );
+    });
+}
+
+/// The product `leftᵀ * right`, with the memory its partial sums need.
+#[derive(Clone, Debug)]
+pub struct TransposedProduct<F> {
+    piece_rows: usize,
+    partial: Vec<Matrix<F>>,
+}
+
+impl<F: Float> TransposedProduct<F> {
+    /// For factors of `num_rows` rows each, and a product of the given shape.
+    pub fn new(num_rows: usize, shape: (usize, usize)) -> Self {
+        let partial = vec![Matrix::zeros(shape.0, shape.1); Self::num_partial(num_rows)];
+        Self { piece_rows: Self::piece_rows(num_rows), partial }
+    }
+
+    /// How many partial sums there are besides the result.
+    pub fn num_partial(num_rows: usize) -> usize {
+        num_rows.div_ceil(Self::piece_rows(num_rows)).saturating_sub(1)
+    }
+
+    fn piece_rows(num_rows: usize) -> usize {
+        num_rows.div_ceil(MAX_PIECES).max(2 * PANEL_ROWS)
+    }
+
+    /// Computes `out = leftᵀ * right`.
+    ///
+    /// # Panics
+    /// If the shapes are not those the product was made for.
+    pub fn multiply(&mut self, left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
+        assert_eq!(left.num_rows(), right.num_rows(), "inner dimensions must agree");
+        let piece_rows = self.piece_rows;
+        let piece = |index: usize, out: &mut Matrix<F>| {
+            let start = (index * piece_rows).min(left.num_rows());
+            let len = piece_rows.min(left.num_rows() - start);
+            let left = left.as_faer().subrows(start, len).transpose();
+            F::product(out.as_faer_mut(), left, right.as_faer().subrows(start, len));
+        };
+        rayon::join(
+            || piece(0, out),
+            || {
+                let others = self.partial.par_iter_mut().enumerate();
+                others.for_each(|(index, partial)| piece(index + 1, partial));
+            },
+        );
+        for partial in &self.partial {
+            vectorized(
+                #[inline(always)]
+                || add(out.values_mut(), partial.values()),
+            );
+        }
+    }
+}
+
+#[inline(always)]
+fn add<F: Float>(sums: &mut [F], terms: &[F]) {
+    sums.iter_mut().zip(terms).for_each(|(sum, &term)| *sum += term);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(num_rows: usize, num_columns: usize) -> Matrix<f64> {
+        let values = (0..num_rows * num_columns).map(|i| (i as f64 * 0.7).sin()).collect();
+        Matrix::from_values(num_rows, num_columns, values)
+    }
+
+    fn assert_close(a: &Matrix<f64>, b: faer::Mat<f64>) {
+        assert!((a.as_faer() - b).norm_max() < 1e-9);
+    }
+
+    #[test]
+    fn panels_and_pieces_make_up_the_product() {
+        for num_rows in [1, 5, 700, 2500] {
+            let (a, b, c) = (wave(num_rows, 7), wave(7, 5), wave(num_rows, 5));
+            let mut product = Matrix::zeros(num_rows, 5);
+            multiply(&a, &b, &mut product);
+            assert_close(&product, a.as_faer() * b.as_faer());
+
+            let mut back = Matrix::zeros(num_rows, 7);
+            multiply_transposed_then(&c, &b, &mut back, |_, panel| panel[0] *= 1.0);
+            assert_close(&back, c.as_faer() * b.as_faer().transpose());
+
+            let mut sum = Matrix::zeros(7, 5);
+            TransposedProduct::new(num_rows, (7, 5)).multiply(&a, &c, &mut sum);
+            assert_close(&sum, a.as_faer().transpose() * c.as_faer());
+        }
+    }
+}

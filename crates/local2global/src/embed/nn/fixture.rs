@@ -1,0 +1,114 @@
+//! For tests: PyTorch's losses, gradients and weights on a tiny graph.
+
+use std::io::Cursor;
+
+use super::Matrix;
+use super::train::Model;
+use crate::embed::nn::decoder::Decoder;
+use crate::embed::nn::input::Scaling;
+use crate::embed::settings::ModelSettings;
+use crate::graph::features::DenseFeatures;
+use crate::graph::{BuildOptions, EdgeList, Features, Graph, build};
+use crate::npy::ArrayReader;
+
+const BYTES: &[u8] = include_bytes!("../../../tests/fixtures/train_step.npz");
+
+/// The file `train_step.npz`: one graph, three draws of noise and non-edges, and for
+/// each model the first weights and what PyTorch made of them.
+pub(crate) struct Fixture;
+
+impl Fixture {
+    pub(crate) fn load() -> Self {
+        Self
+    }
+
+    fn reader(name: &str) -> ArrayReader<Cursor<Vec<u8>>> {
+        let mut archive = zip::ZipArchive::new(Cursor::new(BYTES)).unwrap();
+        let mut bytes = Vec::new();
+        std::io::copy(&mut archive.by_name(&format!("{name}.npy")).unwrap(), &mut bytes).unwrap();
+        ArrayReader::new(Cursor::new(bytes)).unwrap()
+    }
+
+    /// A matrix by its name; a vector is one row.
+    pub(crate) fn matrix(&self, name: &str) -> Matrix<f64> {
+        let reader = Self::reader(name);
+        let (rows, columns) = match reader.header().shape[..] {
+            [] => (1, 1),
+            [columns] => (1, columns),
+            [rows, columns] => (rows, columns),
+            [steps, rows, columns] => (steps * rows, columns),
+            _ => panic!("{name} has too many axes"),
+        };
+        Matrix::from_values(rows, columns, reader.floats().unwrap())
+    }
+
+    pub(crate) fn nodes(&self, name: &str) -> Vec<u32> {
+        Self::reader(name).integers().unwrap()
+    }
+
+    /// Two matrices of equal height, as one.
+    pub(crate) fn side_by_side(&self, left: &str, right: &str) -> Matrix<f64> {
+        let (left, right) = (self.matrix(left), self.matrix(right));
+        let rows = (0..left.num_rows()).flat_map(|row| left.row(row).iter().chain(right.row(row)));
+        Matrix::from_values(left.num_rows(), 2 * left.num_columns(), rows.copied().collect())
+    }
+
+    pub(crate) fn num_nodes(&self) -> usize {
+        self.matrix("x").num_rows()
+    }
+
+    /// The graph; its features are `x` in single precision.
+    pub(crate) fn graph(&self) -> Graph {
+        let edges = self.nodes("edge_index");
+        let (from, to) = edges.split_at(edges.len() / 2);
+        let pairs = from.iter().zip(to).map(|(&a, &b)| [a, b]).collect();
+        let x = self.matrix("x");
+        let values: Vec<f32> = x.values().iter().map(|&value| value as f32).collect();
+        let features = DenseFeatures::new(x.num_rows(), x.num_columns(), values.into()).unwrap();
+        let graph = build(EdgeList::from_pairs(pairs), x.num_rows(), &BuildOptions::default()).graph;
+        graph.with_features(Some(Features::Dense(features))).unwrap()
+    }
+
+    pub(crate) fn settings(&self) -> ModelSettings {
+        ModelSettings { dim: 5, hidden: 2.0, decoder: Decoder::InnerProduct, scaling: Scaling::None }
+    }
+
+    pub(crate) fn noise(&self, step: usize) -> Matrix<f64> {
+        let all = self.matrix("eps");
+        let rows = (0..self.num_nodes()).flat_map(|row| all.row(step * self.num_nodes() + row));
+        Matrix::from_values(self.num_nodes(), all.num_columns(), rows.copied().collect())
+    }
+
+    pub(crate) fn non_edges(&self, step: usize) -> Vec<[u32; 2]> {
+        let all = self.nodes("neg");
+        let num_pairs = all.len() / 6;
+        let row = |side: usize| &all[(2 * step + side) * num_pairs..][..num_pairs];
+        row(0).iter().zip(row(1)).map(|(&a, &b)| [a, b]).collect()
+    }
+}
+
+#[track_caller]
+pub(crate) fn assert_close(found: &Matrix<f64>, expected: &Matrix<f64>, tolerance: f64) {
+    assert_eq!((found.num_rows(), found.num_columns()), (expected.num_rows(), expected.num_columns()));
+    for (position, (a, b)) in found.values().iter().zip(expected.values()).enumerate() {
+        assert!((a - b).abs() < tolerance, "position {position}: found {a}, expected {b}");
+    }
+}
+
+/// Checks the gradients of all parameters against finite differences of the loss.
+#[track_caller]
+pub(crate) fn assert_gradients_agree(model: &mut dyn Model<f64>) {
+    model.loss_and_gradients();
+    let parameters = model.parameters().to_vec();
+    for (index, parameter) in parameters.iter().enumerate() {
+        for (k, &expected) in parameter.gradient.values().iter().enumerate() {
+            let mut loss_at = |step: f64| {
+                model.parameters()[index].value.values_mut()[k] = parameter.value.values()[k] + step;
+                model.loss_and_gradients()
+            };
+            let difference = (loss_at(1e-6) - loss_at(-1e-6)) / 2e-6;
+            loss_at(0.0);
+            assert!((difference - expected).abs() < 1e-7, "parameter {index}, value {k}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What the first layer reads: node features, sparse, dense, or none.
+//!
+//! The first layer needs two products, `X W` and, for the gradient, `Xᵀ G`. Sparse
+//! features are used as sparse in both. Without features `X` is the identity: then
+//! `X W = W` and `Xᵀ G = G`, so the first layer is a look-up, never a product.
+//! Cost: `O(stored values * width)`; nothing for the identity.
+
+use super::dense::{self, TransposedProduct};
+use super::{Float, Matrix, SparseMatrix};
+use crate::graph::{Features, Graph};
+
+/// How feature values enter training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// As they are.
+    #[default]
+    None,
+    /// Divided by the sum of the row, so that each row adds up to 1.
+    Row,
+}
+
+/// The features of a patch, ready for training.
+#[derive(Clone, Debug)]
+pub enum Input<F> {
+    /// Sparse features, and the same by columns.
+    Sparse {
+        /// `X`.
+        rows: SparseMatrix<F>,
+        /// `Xᵀ`.
+        columns: SparseMatrix<F>,
+    },
+    /// Every value is stored.
+    Dense {
+        /// `X`.
+        values: Matrix<F>,
+        /// For `Xᵀ G`; made for the width of the first layer.
+        gradient: TransposedProduct<F>,
+    },
+    /// No features: every node is its own.
+    Identity {
+        /// The number of nodes.
+        num_nodes: usize,
+    },
+}
+
+impl<F: Float> Input<F> {
+    /// The features of a graph, for a first layer of `width` columns.
+    pub fn new(graph: &Graph, scaling: Scaling, width: usize) -> Self {
+        let num_rows = graph.num_nodes();
+        match graph.features() {
+            None => Self::Identity { num_nodes: num_rows },
+            Some(Features::Dense(dense)) => {
+                let num_columns = dense.values().len().checked_div(num_rows).unwrap_or(0);
+                let mut values = convert(dense.values());
+                if scaling == Scaling::Row && num_columns > 0 {
+                    values.chunks_mut(num_columns).for_each(scale_row);
+                }
+                let values = Matrix::from_values(num_rows, num_columns, values);
+                Self::Dense { values, gradient: TransposedProduct::new(num_rows, (num_columns, width)) }
+            }
+            Some(features @ Features::Sparse(sparse)) => {
+                let offsets: Vec<usize> = sparse.offsets().iter().map(|&offset| offset as usize).collect();
+                let mut values = convert(sparse.values());
+                if scaling == Scaling::Row {
+                    offsets.windows(2).for_each(|row| scale_row(&mut values[row[0]..row[1]]));
+                }
+                let columns = sparse.columns().to_vec();
+                let rows = SparseMatrix::new(features.width(), offsets, columns, values);
+                Self::Sparse { columns: rows.transposed(), rows }
+            }
+        }
+    }
+
+    /// The number of nodes.
+    pub fn num_rows(&self) -> usize {
+        match self {
+            Self::Sparse { rows, .. } => rows.num_rows(),
+            Self::Dense { values, .. } => values.num_rows(),
+            Self::Identity { num_nodes } => *num_nodes,
+        }
+    }
+
+    /// The number of features: the rows of the first weight matrix.
+    pub fn num_features(&self) -> usize {
+        match self {
+            Self::Sparse { rows, .. } => rows.num_columns(),
+            Self::Dense { values, .. } => values.num_columns(),
+            Self::Identity { num_nodes } => *num_nodes,
+        }
+    }
+
+    /// `X W`, put into `scratch` unless it is `W` itself.
+    pub fn multiply<'a>(&self, weights: &'a Matrix<F>, scratch: &'a mut Matrix<F>) -> &'a Matrix<F> {
+        match self {
+            Self::Sparse { rows, .. } => rows.multiply(weights, scratch),
+            Self::Dense { values, .. } => dense::multiply(values, weights, scratch),
+            Self::Identity { .. } => return weights,
+        }
+        scratch
+    }
+
+    /// Computes the gradient by the weights: `out = Xᵀ G`.
+    pub fn multiply_transposed(&mut self, gradient: &Matrix<F>, out: &mut Matrix<F>) {
+        match self {
+            Self::Sparse { columns, .. } => columns.multiply(gradient, out),
+            Self::Dense { values, gradient: product } => product.multiply(values, gradient, out),
+            Self::Identity { .. } => out.values_mut().copy_from_slice(gradient.values()),
+        }
+    }
+}
+
+fn convert<F: Float>(values: &[f32]) -> Vec<F> {
+    values.iter().map(|&value| F::of(f64::from(value))).collect()
+}
+
+/// Divides a row by its sum; a row that adds up to nothing stays as it is.
+fn scale_row<F: Float>(row: &mut [F]) {
+    let sum: F = row.iter().copied().sum();
+    if sum != F::ZERO {
+        row.iter_mut().for_each(|value| *value = *value / sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::features::{DenseFeatures, SparseFeatures};
+    use crate::graph::{BuildOptions, EdgeList, build};
+
+    fn inputs(scaling: Scaling) -> [Input<f64>; 2] {
+        let sparse =
+            SparseFeatures::new(3, vec![0, 2, 2, 3].into(), vec![0, 2, 1].into(), vec![1.0, 3.0, 5.0].into());
+        let full = vec![1.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0];
+        let dense = DenseFeatures::new(3, 3, full.into());
+        [Features::Sparse(sparse.unwrap()), Features::Dense(dense.unwrap())].map(|features| {
+            let path =
+                build(EdgeList::from_pairs(vec![[0_u32, 1], [1, 2]]), 3, &BuildOptions::default()).graph;
+            Input::new(&path.with_features(Some(features)).unwrap(), scaling, 2)
+        })
+    }
+
+    #[test]
+    fn sparse_and_dense_features_give_the_same_products() {
+        let weights = Matrix::from_values(3, 2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        for mut input in inputs(Scaling::Row) {
+            let mut scratch = Matrix::zeros(3, 2);
+            assert_eq!(input.multiply(&weights, &mut scratch).values(), [4.0, 5.0, 0.0, 0.0, 3.0, 4.0]);
+            let mut gradient = Matrix::zeros(3, 2);
+            input.multiply_transposed(&weights, &mut gradient);
+            assert_eq!(gradient.values(), [0.25, 0.5, 5.0, 6.0, 0.75, 1.5]);
+        }
+    }
+
+    #[test]
+    fn without_features_the_first_layer_is_a_look_up() {
+        let graph = build(EdgeList::from_pairs(vec![[0_u32, 1]]), 2, &BuildOptions::default()).graph;
+        let mut input = Input::<f64>::new(&graph, Scaling::None, 1);
+        let weights = Matrix::from_values(2, 1, vec![3.0, 4.0]);
+        let mut scratch = Matrix::default();
+        assert!(std::ptr::eq(input.multiply(&weights, &mut scratch), &weights));
+        let mut gradient = Matrix::zeros(2, 1);
+        input.multiply_transposed(&weights, &mut gradient);
+        assert_eq!(gradient, weights);
+    }
+}

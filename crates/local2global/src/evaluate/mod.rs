@@ -1,0 +1,3 @@
+//! Stage 6: how good is it.
+
+pub mod reconstruction;

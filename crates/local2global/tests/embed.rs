@@ -1,0 +1,353 @@
+//! One list of checks for every embedder, on a planted graph and on tiny ones.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
+
+use std::fs;
+use std::path::Path;
+
+use local2global::embed::{EmbedConfig, EmbedError, EmbedMethod, Embedding, Patch, embed_patches};
+use local2global::graph::features::DenseFeatures;
+use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
+use local2global::npy;
+use local2global::progress::{Progress, Silent};
+use local2global::seed::{Seed, Stage};
+use rand::RngExt;
+
+const BLOCKS: usize = 3;
+const BLOCK_NODES: usize = 40;
+const NODES: usize = BLOCKS * BLOCK_NODES;
+
+/// Three dense blocks with few edges between them; block of node `v` is `v % 3`.
+fn planted(with_features: bool) -> Graph {
+    let mut random = Seed(4).stream(Stage::Generate, 0);
+    let mut pairs = Vec::new();
+    for v in 0..NODES as u32 {
+        for u in 0..v {
+            let same = u as usize % BLOCKS == v as usize % BLOCKS;
+            if random.random_bool(if same { 0.3 } else { 0.005 }) {
+                pairs.push([u, v]);
+            }
+        }
+    }
+    let graph = build(EdgeList::from_pairs(pairs), NODES, &BuildOptions::default()).graph;
+    if !with_features {
+        return graph;
+    }
+    let mut value = |node: usize, column: usize| {
+        f32::from(u8::from(column % BLOCKS == node % BLOCKS)) + random.random_range(0.0..0.5_f32)
+    };
+    let values: Vec<f32> = (0..NODES * 9).map(|k| value(k / 9, k % 9)).collect();
+    graph.with_features(Some(Features::Dense(DenseFeatures::new(NODES, 9, values.into()).unwrap()))).unwrap()
+}
+
+fn graph_of(pairs: Vec<[u32; 2]>, num_nodes: usize) -> Graph {
+    build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph
+}
+
+/// Every method, set up so that it can embed any patch in four dimensions.
+fn methods(folder: &Path) -> Vec<(String, EmbedConfig)> {
+    let base =
+        EmbedConfig { dim: 4, epochs: 20, coordinates: folder.join("given"), ..EmbedConfig::default() };
+    let program = folder.join("embed.py");
+    fs::write(&program, PROGRAM).unwrap();
+    let command = ["python3", program.to_str().unwrap(), "{edges}", "{nodes}", "{dim}", "{seed}", "{out}"];
+    let base = EmbedConfig { command: command.map(String::from).to_vec(), ..base };
+    let distance = serde_json::from_str(r#""distance""#).unwrap();
+    let named = |method| EmbedConfig { method, ..base.clone() };
+    let methods = [EmbedMethod::Vgae, EmbedMethod::Gae, EmbedMethod::Dgi, EmbedMethod::Spectral];
+    let mut all: Vec<_> = methods.map(|method| (format!("{method:?}"), named(method))).into();
+    for method in [EmbedMethod::Vgae, EmbedMethod::Gae] {
+        all.push((format!("{method:?} distance"), EmbedConfig { decoder: distance, ..named(method) }));
+    }
+    all.push(("Command".into(), named(EmbedMethod::Command)));
+    all.push(("Given".into(), named(EmbedMethod::Given)));
+    all
+}
+
+/// A program that knows nothing but the standard library: coordinates from node and seed.
+const PROGRAM: &str = r#"
+import struct, sys
+edges, nodes, dim, seed, out = sys.argv[1:6]
+def header(path):
+    data = open(path, "rb").read()
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    return data[10:start].decode(), data[start:]
+text, data = header(nodes)
+count = len(data) // 8
+values = struct.unpack("<%dQ" % count, data)
+assert "(%d,)" % count in text
+shape, data = header(edges)
+pairs = struct.unpack("<%dQ" % (len(data) // 8), data)
+assert all(node < count for node in pairs)
+rows = [(v % 3 == k) + (v * 31 + int(seed) % 97 + k) % 7 / 50 for v in values for k in range(int(dim))]
+text = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %s), }" % (count, dim)
+text += " " * (117 - len(text)) + "\n"
+open(out, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+                      + struct.pack("<%dd" % len(rows), *rows))
+"#;
+
+/// Puts coordinates for `given` where it looks for them.
+fn give(folder: &Path, name: &str, graph: &Graph, dim: usize) {
+    let values: Vec<f64> = (0..graph.num_nodes() * dim)
+        .map(|k| f64::from(u8::from(k / dim % BLOCKS == k % dim)) + (k as f64).sin() * 0.1)
+        .collect();
+    fs::create_dir_all(folder.join("given")).unwrap();
+    let mut file = fs::File::create(folder.join("given").join(format!("{name}.npy"))).unwrap();
+    npy::write(&mut file, &[graph.num_nodes(), dim], &values).unwrap();
+}
+
+fn embed_once(config: &EmbedConfig, graph: &Graph, seed: Seed) -> Result<Embedding, EmbedError> {
+    config.check()?;
+    let nodes: Vec<NodeId> = graph.nodes().collect();
+    let patch = Patch { name: "patch-00000", graph, nodes: &nodes };
+    config.embedder().embed(&patch, config.dim, 0, seed, &Silent)
+}
+
+/// The share of nodes that fit their own block better than any other, on average over
+/// its nodes: by inner product where that is what was trained, by distance elsewhere.
+fn separation(embedding: &Embedding, config: &EmbedConfig) -> f64 {
+    let rows = &embedding.coordinates;
+    let trained = matches!(config.method, EmbedMethod::Vgae | EmbedMethod::Gae);
+    let by_product = trained && config.decoder == EmbedConfig::default().decoder;
+    let fit = |a: usize, b: usize| -> f32 {
+        let pairs = rows.row(a).iter().zip(rows.row(b));
+        match by_product {
+            true => pairs.map(|(x, y)| x * y).sum(),
+            false => -pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f32>().sqrt(),
+        }
+    };
+    let fit_to_block = |node: usize, block: usize| -> f32 {
+        (0..NODES)
+            .filter(|&other| other % BLOCKS == block && other != node)
+            .map(|other| fit(node, other))
+            .sum()
+    };
+    let best = |node: usize| {
+        (0..BLOCKS).max_by(|&a, &b| fit_to_block(node, a).total_cmp(&fit_to_block(node, b))).unwrap()
+    };
+    (0..NODES).filter(|&node| best(node) == node % BLOCKS).count() as f64 / NODES as f64
+}
+
+#[test]
+fn blocks_of_a_planted_graph_are_separated() {
+    let folder = tempfile::tempdir().unwrap();
+    for with_features in [true, false] {
+        let graph = planted(with_features);
+        give(folder.path(), "patch-00000", &graph, 4);
+        for (name, config) in methods(folder.path()) {
+            // Without features, infomax has only the structure, which so few epochs do not exploit.
+            if name == "Dgi" && !with_features {
+                continue;
+            }
+            let config = EmbedConfig { epochs: 150, ..config };
+            let embedding = embed_once(&config, &graph, Seed(1)).unwrap();
+            let shape = (embedding.coordinates.num_rows(), embedding.coordinates.num_columns());
+            assert_eq!(shape, (NODES, 4), "{name}");
+            let share = separation(&embedding, &config);
+            assert!(share > 0.8, "{name}, features {with_features}: only {share} with their own");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = planted(true);
+    give(folder.path(), "patch-00000", &graph, 4);
+    for (name, config) in methods(folder.path()) {
+        let embed = |seed| embed_once(&config, &graph, seed).unwrap().coordinates;
+        let first = embed(Seed(1));
+        assert_eq!(first, embed(Seed(1)), "{name}");
+        // Spectral coordinates converge to the same, and given ones are what they are.
+        if !matches!(config.method, EmbedMethod::Spectral | EmbedMethod::Given) {
+            assert_ne!(first, embed(Seed(2)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_byte() {
+    let graph = planted(true);
+    let folder = tempfile::tempdir().unwrap();
+    give(folder.path(), "patch-00000", &graph, 4);
+    for (name, config) in methods(folder.path()) {
+        let config = EmbedConfig { dim: 20, epochs: 10, ..config };
+        give(folder.path(), "patch-00000", &graph, 20);
+        let on = |num_threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
+            pool.install(|| embed_once(&config, &graph, Seed(1)).unwrap().coordinates)
+        };
+        let one = on(1);
+        assert!([2, 3, 8].into_iter().all(|num_threads| on(num_threads) == one), "{name}");
+    }
+}
+
+#[test]
+fn tiny_patches_are_embedded_by_every_method() {
+    let folder = tempfile::tempdir().unwrap();
+    let star = (1..6).map(|leaf| [0, leaf]).collect();
+    let tiny = [
+        ("one node", graph_of(vec![], 1)),
+        ("no edges", graph_of(vec![], 5)),
+        ("one edge", graph_of(vec![[0, 1]], 2)),
+        ("a triangle", graph_of(vec![[0, 1], [1, 2], [0, 2]], 3)),
+        ("a star", graph_of(star, 6)),
+    ];
+    for (what, graph) in tiny {
+        give(folder.path(), "patch-00000", &graph, 4);
+        for (name, config) in methods(folder.path()) {
+            let embedding = embed_once(&config, &graph, Seed(1))
+                .unwrap_or_else(|error| panic!("{name}, {what}: {error}"));
+            assert_eq!(embedding.coordinates.num_rows(), graph.num_nodes(), "{name}, {what}");
+            assert!(embedding.coordinates.values().iter().all(|value| value.is_finite()), "{name}, {what}");
+        }
+    }
+}
+
+#[test]
+fn coordinates_of_somebody_else_are_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = graph_of(vec![[0, 1]], 2);
+    let config = EmbedConfig {
+        method: EmbedMethod::Given,
+        dim: 4,
+        coordinates: folder.path().join("given"),
+        ..EmbedConfig::default()
+    };
+    let message = || embed_once(&config, &graph, Seed(1)).unwrap_err().to_string();
+    assert!(message().contains("patch-00000"), "{}", message());
+    give(folder.path(), "patch-00000", &graph, 3);
+    assert_eq!(message(), "embedding of patch-00000 has shape 2 x 3, but the patch needs 2 x 4");
+    let path = folder.path().join("given/patch-00000.npy");
+    npy::write(&mut fs::File::create(path).unwrap(), &[2, 4], &[f32::NAN; 8]).unwrap();
+    assert!(message().contains("is not finite"), "{}", message());
+}
+
+#[test]
+fn a_failing_program_is_quoted() {
+    let graph = graph_of(vec![[0, 1]], 2);
+    let run = |script: &str| {
+        let command = ["python3", "-c", script, "{out}"].map(String::from).to_vec();
+        let config = EmbedConfig { method: EmbedMethod::Command, dim: 2, command, ..EmbedConfig::default() };
+        embed_once(&config, &graph, Seed(1)).unwrap_err().to_string()
+    };
+    let failed = run("import sys; sys.exit('no graph today')");
+    assert!(failed.contains("patch-00000") && failed.ends_with("no graph today"), "{failed}");
+    assert!(run("pass").contains("unusable"), "nothing was written");
+    let command = vec!["/nowhere/at-all".to_owned(), "{out}".to_owned()];
+    let config = EmbedConfig { method: EmbedMethod::Command, dim: 2, command, ..EmbedConfig::default() };
+    assert!(embed_once(&config, &graph, Seed(1)).unwrap_err().to_string().contains("could not be started"));
+}
+
+#[test]
+fn a_learning_rate_that_is_too_large_is_an_error_with_advice() {
+    let config = EmbedConfig {
+        dim: 4,
+        learning_rate: serde_json::from_str("1e30").unwrap(),
+        ..EmbedConfig::default()
+    };
+    let error = embed_once(&config, &planted(true), Seed(1)).unwrap_err();
+    assert!(error.to_string().starts_with("loss of patch-00000 became"), "{error}");
+    assert!(error.hint().unwrap().contains("learning_rate"));
+}
+
+/// Overlapping patches of very different sizes.
+fn patches() -> Vec<Vec<NodeId>> {
+    let range = |nodes: std::ops::Range<usize>| nodes.map(NodeId::new).collect();
+    vec![range(0..40), range(20..120), range(0..120), range(100..110)]
+}
+
+fn quick() -> EmbedConfig {
+    EmbedConfig { dim: 4, epochs: 5, runs: 3, ..EmbedConfig::default() }
+}
+
+fn embed_all(folder: &Path, config: &EmbedConfig, only: Option<&[usize]>) -> Result<String, EmbedError> {
+    let summary = embed_patches(&planted(true), &patches(), only, config, Seed(9), folder, &Silent)?;
+    Ok(format!("{:?} {:?}", summary.embedded, summary.kept))
+}
+
+fn bytes(folder: &Path) -> Vec<Vec<u8>> {
+    (0..4).map(|k| fs::read(folder.join(format!("patch-{k:05}.npy"))).unwrap()).collect()
+}
+
+#[test]
+fn parts_and_threads_make_the_same_files_as_one_go() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    assert_eq!(embed_all(folders[0].path(), &quick(), None).unwrap(), "[0, 1, 2, 3] []");
+    embed_all(folders[1].path(), &quick(), Some(&[3, 1])).unwrap();
+    assert_eq!(embed_all(folders[1].path(), &quick(), None).unwrap(), "[0, 2] [1, 3]");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(7).build().unwrap();
+    pool.install(|| embed_all(folders[2].path(), &quick(), None)).unwrap();
+    assert_eq!(bytes(folders[0].path()), bytes(folders[1].path()));
+    assert_eq!(bytes(folders[0].path()), bytes(folders[2].path()));
+}
+
+#[test]
+fn only_what_changed_is_embedded_again() {
+    let folder = tempfile::tempdir().unwrap();
+    embed_all(folder.path(), &quick(), None).unwrap();
+    let own = serde_json::from_str(r#"{"patch-00002": {"method": "gae", "epochs": 7}}"#).unwrap();
+    let changed = EmbedConfig { patches: own, ..quick() };
+    assert_eq!(embed_all(folder.path(), &changed, None).unwrap(), "[2] [0, 1, 3]");
+    let record: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("patch-00002.json")).unwrap()).unwrap();
+    assert_eq!(record["settings"]["method"], "gae");
+    assert_eq!(record["losses"].as_array().unwrap().len(), 7);
+    assert_eq!(record["runs"].as_array().unwrap().len(), 3);
+    assert!(record["auc"].as_f64().unwrap() > 0.5);
+    let best = record["runs"].as_array().unwrap().iter().map(|run| run["auc"].as_f64().unwrap());
+    assert_eq!(best.fold(0.0, f64::max), record["auc"].as_f64().unwrap());
+}
+
+#[test]
+fn a_failed_patch_does_not_lose_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = serde_json::from_str(r#"{"patch-00001": {"learning_rate": 1e30}}"#).unwrap();
+    let config = EmbedConfig { patches: own, ..quick() };
+    let error = embed_all(folder.path(), &config, None).unwrap_err();
+    assert!(error.to_string().contains("patch-00001"), "{error}");
+    assert_eq!(embed_all(folder.path(), &quick(), None).unwrap(), "[1] [0, 2, 3]");
+}
+
+#[test]
+fn cancelling_keeps_what_is_done() {
+    /// Says stop after the first patch.
+    #[derive(Default)]
+    struct StopAfterFirst(std::sync::atomic::AtomicBool);
+    impl Progress for StopAfterFirst {
+        fn note(&self, _: &str) {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        fn is_cancelled(&self) -> bool {
+            self.0.load(std::sync::atomic::Ordering::Relaxed)
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let stop = StopAfterFirst::default();
+    let graph = planted(true);
+    let result = embed_patches(&graph, &patches(), None, &quick(), Seed(9), folder.path(), &stop);
+    assert!(matches!(result, Err(EmbedError::Cancelled { done: 1.., total: 4 })), "{result:?}");
+    let finished = fs::read_dir(folder.path()).unwrap().count();
+    assert!((2..8).contains(&finished) && finished.is_multiple_of(2), "{finished} files");
+    embed_all(folder.path(), &quick(), None).unwrap();
+    assert_eq!(bytes(folder.path()).len(), 4);
+}
+
+#[test]
+fn a_memory_limit_is_kept_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let enough = EmbedConfig { memory_bytes: 3 << 20, ..quick() };
+    embed_all(folder.path(), &enough, None).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let too_little = EmbedConfig { memory_bytes: 1 << 10, ..quick() };
+    let error = embed_all(other.path(), &too_little, None).unwrap_err();
+    assert!(error.to_string().contains("MiB"), "{error}");
+}
+
+#[test]
+fn settings_for_a_patch_that_is_not_there_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = serde_json::from_str(r#"{"patch-00009": {"runs": 2}}"#).unwrap();
+    let error = embed_all(folder.path(), &EmbedConfig { patches: own, ..quick() }, None).unwrap_err();
+    assert!(error.to_string().contains("patch-00009"), "{error}");
+}

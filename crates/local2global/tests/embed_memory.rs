@@ -1,0 +1,88 @@
+//! The memory that training is said to need, against what it really allocates.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
+#![allow(unsafe_code, reason = "counting allocations means to be the allocator")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use local2global::embed::memory::PatchSize;
+use local2global::embed::{EmbedConfig, EmbedMethod, Patch};
+use local2global::graph::features::{DenseFeatures, SparseFeatures};
+use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
+use local2global::progress::Silent;
+use local2global::seed::{Seed, Stage};
+use rand::RngExt;
+
+/// Counts the bytes in use, and the most there ever were.
+struct Counting;
+
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let in_use = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(in_use, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn graph(num_nodes: usize, features: Option<Features>) -> Graph {
+    let mut random = Seed(3).stream(Stage::Generate, 0);
+    let mut node = || random.random_range(0..num_nodes as u32);
+    let pairs = (0..num_nodes * 5).map(|_| [node(), node()]).collect();
+    let graph = build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph;
+    graph.with_features(features).unwrap()
+}
+
+fn sparse(num_nodes: usize) -> Features {
+    let offsets: Vec<u64> = (0..=num_nodes as u64).map(|row| 10 * row).collect();
+    let columns: Vec<u32> = (0..num_nodes as u32 * 10).map(|k| k % 10 * 30 + k / 10 % 30).collect();
+    let values = vec![1.0_f32; columns.len()];
+    Features::Sparse(SparseFeatures::new(300, offsets.into(), columns.into(), values.into()).unwrap())
+}
+
+/// The most bytes that one run, its patch included, has in use at a time.
+fn peak_bytes(config: &EmbedConfig, whole: &Graph, nodes: &[NodeId]) -> f64 {
+    let before = IN_USE.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let graph = whole.subgraph(nodes);
+    let patch = Patch { name: "patch-00000", graph: &graph, nodes };
+    config.embedder().embed(&patch, config.dim, 0, Seed(1), &Silent).unwrap();
+    (PEAK.load(Ordering::Relaxed) - before) as f64
+}
+
+#[test]
+fn the_estimate_is_close_to_what_is_allocated() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let num_nodes = 3000;
+    let dense = DenseFeatures::new(num_nodes, 50, vec![0.5; num_nodes * 50].into()).unwrap();
+    for features in [None, Some(sparse(num_nodes)), Some(Features::Dense(dense))] {
+        let whole = graph(num_nodes, features);
+        let nodes: Vec<NodeId> = whole.nodes().collect();
+        for method in [EmbedMethod::Vgae, EmbedMethod::Gae, EmbedMethod::Dgi, EmbedMethod::Spectral] {
+            for (dim, patience) in [(8, 0), (64, 5)] {
+                let config = EmbedConfig { method, dim, patience, epochs: 2, ..EmbedConfig::default() };
+                let estimate = config.embedder().memory_bytes(&PatchSize::new(&whole, &nodes), dim) as f64;
+                let real = pool.install(|| peak_bytes(&config, &whole, &nodes));
+                let ratio = estimate / real;
+                assert!(
+                    (0.9..1.3).contains(&ratio),
+                    "{method:?}, dim {dim}: {estimate} of {real}, {ratio:.2}"
+                );
+            }
+        }
+    }
+}
