@@ -1,5 +1,7 @@
 //! `l2g partition` and `l2g patch`, through the real binary.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Output;

@@ -89,14 +89,15 @@ fn parse_patches(text: &str) -> Result<Vec<usize>, UsageError> {
 fn parse_bytes(text: &str) -> Result<u64, UsageError> {
     let wrong = || UsageError(format!("`--memory {text}` is not an amount of memory such as 500M or 4G"));
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
-        "" => 1,
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        "T" => 1 << 40,
-        _ => return Err(wrong()),
-    };
+    let unit: u64 =
+        match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+            "" => 1,
+            "K" => 1 << 10,
+            "M" => 1 << 20,
+            "G" => 1 << 30,
+            "T" => 1 << 40,
+            _ => return Err(wrong()),
+        };
     let amount: f64 = digits.trim().parse().map_err(|_| wrong())?;
     match amount > 0.0 && amount.is_finite() {
         true => Ok((amount * unit as f64) as u64),

@@ -193,8 +193,9 @@ impl Features {
     pub fn select(&self, nodes: &[NodeId]) -> Self {
         match self {
             Self::Dense(dense) => {
-                let values: Vec<f32> = nodes.iter().flat_map(|&node| dense.row(node)).copied().collect();
                 let (num_rows, width) = (nodes.len(), dense.width);
+                let mut values = Vec::with_capacity(num_rows * width);
+                nodes.iter().for_each(|&node| values.extend_from_slice(dense.row(node)));
                 Self::Dense(DenseFeatures { width, num_rows, values: values.into() })
             }
             Self::Sparse(sparse) => Self::Sparse(sparse.select(nodes)),
@@ -204,9 +205,11 @@ impl Features {
 
 impl SparseFeatures {
     fn select(&self, nodes: &[NodeId]) -> Self {
-        let mut offsets = vec![0];
-        let mut columns = Vec::new();
-        let mut values = Vec::new();
+        let num_values = nodes.iter().map(|&node| self.row(node).0.len()).sum();
+        let mut offsets = Vec::with_capacity(nodes.len() + 1);
+        offsets.push(0);
+        let mut columns = Vec::with_capacity(num_values);
+        let mut values = Vec::with_capacity(num_values);
         for &node in nodes {
             let row = self.row(node);
             columns.extend_from_slice(row.0);
