@@ -46,12 +46,13 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn run_without_a_graph_reads_cora() {
     let run = Run::new();
-    let output = run.l2g(&["run"]);
+    let output = run.l2g(&["run", "--set", "embed.dim=8", "--set", "embed.epochs=3"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("2 485"), "{}", stderr(&output));
     assert!(output.stdout.is_empty());
     assert!(run.path().join("runs/cora/run.toml").exists());
     assert!(run.path().join("runs/cora/1-graph/graph.json").exists());
+    assert!(run.path().join("runs/cora/5-alignment/embedding.npy").exists());
 }
 
 #[test]
@@ -135,23 +136,25 @@ fn wrong_usage_exits_with_2() {
 }
 
 #[test]
-fn settings_come_from_a_file_and_are_written_back() {
+fn settings_come_from_a_file_and_repeat_the_run_to_the_byte() {
     let run = Run::new();
-    run.put("mine.toml", "seed = 9\n[graph]\ncomponent = \"all\"\n");
-    let counts = run.json(&["run", "--config", "mine.toml", "--json"]);
-    assert_eq!(counts["nodes"], 2708);
-    let again = run.json(&["run", "--config", "runs/cora/run.toml", "--json", "--out", "again"]);
-    assert_eq!(again["nodes"], 2708);
-    let settings = |folder: &str| fs::read_to_string(run.path().join(folder).join("run.toml")).unwrap();
-    assert!(settings("again").contains("seed = 9"));
-    assert_eq!(settings("again"), settings("runs/cora"));
+    run.put("mine.toml", "seed = 9\n[embed]\ndim = 4\nepochs = 2\n[graph]\nduplicates = \"one\"\n");
+    run.json(&["run", "--config", "mine.toml", "--json", "--threads", "1"]);
+    run.json(&["run", "--config", "runs/cora/run.toml", "--json", "--threads", "2", "--out", "again"]);
+    let bytes = |folder: &str, file: &str| fs::read(run.path().join(folder).join(file)).unwrap();
+    assert!(String::from_utf8(bytes("again", "run.toml")).unwrap().contains("seed = 9"));
+    for file in ["run.toml", "3-patches/patches.json", "5-alignment/embedding.npy"] {
+        assert_eq!(bytes("again", file), bytes("runs/cora", file), "{file}");
+    }
 }
 
 #[test]
 fn flags_are_part_of_the_settings_that_are_written() {
     let run = Run::new();
-    run.json(&["run", "--component", "all", "--json"]);
-    let settings = fs::read_to_string(run.path().join("runs/cora/run.toml")).unwrap();
+    run.put("ring.txt", &(0..400).map(|node| format!("{node} {}\n", (node + 1) % 400)).collect::<String>());
+    let spectral = ["--set", "embed.method=spectral", "--set", "embed.dim=4", "--json"];
+    run.json(&[&["run", "ring.txt", "--component", "all"], &spectral[..]].concat());
+    let settings = fs::read_to_string(run.path().join("runs/ring/run.toml")).unwrap();
     assert!(settings.contains("component = \"all\""), "{settings}");
 }
 

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::align::AlignConfig;
 use crate::embed::EmbedConfig;
 use crate::graph::load::GraphConfig;
 use crate::partition::PartitionConfig;
@@ -27,6 +28,8 @@ pub struct Config {
     pub patch: PatchConfig,
     /// How patches are embedded.
     pub embed: EmbedConfig,
+    /// How patch embeddings are stitched.
+    pub align: AlignConfig,
 }
 
 /// Why settings were refused.

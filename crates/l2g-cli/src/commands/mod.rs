@@ -8,6 +8,8 @@ mod partition;
 
 mod patch;
 
+mod align;
+
 mod embed;
 
 mod run;
@@ -25,6 +27,7 @@ pub(crate) enum Command {
     Partition(partition::PartitionArgs),
     Patch(patch::PatchArgs),
     Embed(embed::EmbedArgs),
+    Align(align::AlignArgs),
     Generate(generate::GenerateArgs),
 }
 
@@ -36,6 +39,7 @@ impl Command {
             Self::Partition(args) => partition::execute(&args, context),
             Self::Patch(args) => patch::execute(&args, context),
             Self::Embed(args) => embed::execute(&args, context),
+            Self::Align(args) => align::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
         }
     }

@@ -1,0 +1,160 @@
+//! `l2g align RUN`: stitch the patch embeddings into one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use local2global::align::diagnostics::Diagnostics;
+use local2global::align::files::UpdateReport;
+use local2global::align::{AlignPaths, Rows, align_files, update_files};
+use local2global::memory;
+use local2global::run_dir::RunDir;
+use serde::Serialize;
+
+use crate::context::{Context, UsageError};
+use crate::output::{bytes, grouped};
+
+/// Stitch the patch embeddings into one global embedding.
+///
+/// RUN is a run folder with `3-patches` and `4-embeddings`. Patches from anywhere are aligned
+/// with `--nodes` and `--coords`: two folders with a file NAME.npy for each patch, in the first
+/// its nodes (any non-negative integers), in the second their coordinates, row by row. The result
+/// then has `nodes.npy` beside `embedding.npy`.
+///
+/// Settings are those of the table `[align]`, as in `--set align.weights=robust`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  l2g align runs/cora\n  l2g align --nodes nodes --coords coords --out \
+    aligned\n  l2g align runs/cora --set align.weights=robust\n  l2g align runs/cora --update patch-00003")]
+pub(crate) struct AlignArgs {
+    /// A run folder
+    #[arg(required_unless_present_all = ["nodes", "coords", "out"])]
+    run: Option<PathBuf>,
+
+    /// A folder of node lists, one NAME.npy per patch
+    #[arg(long, value_name = "DIR", requires = "coords", conflicts_with = "run")]
+    nodes: Option<PathBuf>,
+
+    /// A folder of coordinates, one NAME.npy per patch
+    #[arg(long, value_name = "DIR", requires = "nodes", conflicts_with = "run")]
+    coords: Option<PathBuf>,
+
+    /// Use these pairs of patches only: E x 2 positions in the sorted list of names
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    edges: Option<PathBuf>,
+
+    /// The folder to write into
+    #[arg(long, value_name = "DIR", conflicts_with = "run")]
+    out: Option<PathBuf>,
+
+    /// Put this one new or changed patch into the finished frame, all others held fixed
+    #[arg(long, value_name = "NAME")]
+    update: Option<String>,
+}
+
+/// What `--json` prints: the alignment without its lists, which are in `alignment.json`.
+#[derive(Serialize)]
+struct Record<'a> {
+    verdict: &'a str,
+    patches: usize,
+    patch_edges: usize,
+    dim: usize,
+    levels: usize,
+    misfit_before: f64,
+    misfit_after: f64,
+    worst_patch: Option<&'a str>,
+    residual: Option<f64>,
+    seconds: f64,
+    peak_bytes: Option<u64>,
+    out: &'a Path,
+}
+
+#[derive(Serialize)]
+struct UpdateRecord<'a> {
+    #[serde(flatten)]
+    report: &'a UpdateReport,
+    seconds: f64,
+    out: &'a Path,
+}
+
+pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()> {
+    let paths = paths(args)?;
+    match &args.update {
+        Some(name) => update(name, &paths, context),
+        None => align(&paths, context),
+    }
+}
+
+fn paths(args: &AlignArgs) -> Result<AlignPaths, UsageError> {
+    match (&args.run, &args.nodes, &args.coords, &args.out) {
+        (Some(run), None, None, None) => Ok(AlignPaths::of_run(&RunDir::new(run))),
+        (None, Some(nodes), Some(coords), Some(out)) => Ok(AlignPaths {
+            nodes: nodes.clone(),
+            coords: coords.clone(),
+            edges: args.edges.clone(),
+            out: out.clone(),
+            rows: Rows::Listed,
+        }),
+        _ => Err(UsageError("name a run folder, or --nodes, --coords and --out".into())),
+    }
+}
+
+fn align(paths: &AlignPaths, context: &Context) -> anyhow::Result<()> {
+    let config = &context.config;
+    let found = align_files(paths, &config.align, config.seed, &context.progress)
+        .with_context(|| format!("could not align the patches in `{}`", paths.nodes.display()))?;
+    let record = Record {
+        verdict: &found.verdict,
+        patches: found.patches,
+        patch_edges: found.patch_edges,
+        dim: found.dim,
+        levels: found.levels,
+        misfit_before: found.misfit_before,
+        misfit_after: found.misfit_after,
+        worst_patch: found.worst_patch.as_deref(),
+        residual: found.certificate.map(|certificate| certificate.residual),
+        seconds: context.started.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+        out: &paths.out,
+    };
+    let mut rows = rows(&found);
+    rows.push(("seconds", format!("{:.2}", record.seconds)));
+    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.push(("alignment", paths.out.display().to_string()));
+    context.output.show(&record, &rows)
+}
+
+fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {
+    let percent = |value: f64| format!("{:.1} %", 100.0 * value);
+    let mut rows = vec![
+        ("patches", grouped(found.patches)),
+        ("patch edges", grouped(found.patch_edges)),
+        ("misfit", format!("{} before, {} after", percent(found.misfit_before), percent(found.misfit_after))),
+    ];
+    if let Some(certificate) = &found.certificate {
+        let steps = match certificate.steps {
+            0 => "exact".to_owned(),
+            steps => format!("{steps} steps"),
+        };
+        let text = format!("residual {:.1e}, gap {:.1e}, {steps}", certificate.residual, certificate.gap);
+        rows.push(("eigenvectors", text));
+    }
+    rows.push(("verdict", found.verdict.clone()));
+    rows
+}
+
+fn update(name: &str, paths: &AlignPaths, context: &Context) -> anyhow::Result<()> {
+    let report = update_files(paths, name, &context.config.align, &context.progress).with_context(|| {
+        format!("could not put patch `{name}` into the frame of `{}`", paths.out.display())
+    })?;
+    let seconds = context.started.elapsed().as_secs_f64();
+    let rows = [
+        ("patch", report.patch.clone()),
+        ("shared nodes", grouped(report.update.shared)),
+        ("misfit", format!("{:.1} %", 100.0 * report.update.misfit)),
+        ("nodes moved", format!("{:.3e} on average, {:.3e} at most", report.moved, report.moved_most)),
+        ("new nodes", grouped(report.new_nodes)),
+        ("seconds", format!("{seconds:.2}")),
+        ("alignment", paths.out.display().to_string()),
+    ];
+    context.output.show(&UpdateRecord { report: &report, seconds, out: &paths.out }, &rows)
+}
