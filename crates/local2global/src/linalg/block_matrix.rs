@@ -7,7 +7,7 @@
 //! Yᵢ = Σⱼ Aᵢⱼ Xⱼ
 //! ```
 //!
-//! Small blocks are too small for a fast matrix product. So up to [`JOINED_DIM`] rows
+//! Small blocks are too small for a fast matrix product. So up to `JOINED_DIM` rows
 //! the blocks of a row lie side by side, the blocks of `X` are gathered below each
 //! other, and one product does the row. Larger blocks are stored once per edge and
 //! multiplied one by one, as they are or transposed.

@@ -1,6 +1,6 @@
 //! Products with tall matrices: many rows, few columns.
 //!
-//! The rows are cut into at most [`PIECES`] pieces, worked on in parallel; sums over
+//! The rows are cut into at most `PIECES` pieces, worked on in parallel; sums over
 //! rows are added up in the order of the pieces, so the result does not depend on the
 //! number of threads. Cost: that of the plain products.
 
