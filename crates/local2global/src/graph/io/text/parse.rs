@@ -41,50 +41,97 @@ pub(crate) fn parse_block(
 fn data_lines<'a>(
     block: &'a [u8],
     first_line: u64,
-    layout: &Layout,
+    layout: &'a Layout,
 ) -> impl Iterator<Item = (u64, &'a [u8])> {
-    let body = block.strip_suffix(b"\n").unwrap_or(block);
-    let header_line = layout.header_line;
-    let mut start = 0;
-    let mut breaks = memchr::memchr_iter(b'\n', body).chain(std::iter::once(body.len()));
-    let lines = std::iter::from_fn(move || {
-        let end = breaks.next()?;
-        let line = &body[start..end];
-        start = end + 1;
-        Some(line)
-    });
-    (0_u64..).zip(lines).filter(move |&(number, line)| {
-        // A digit begins neither a comment nor a header.
-        line.first().is_some_and(u8::is_ascii_digit)
-            || !(is_comment(line) || header_line == Some(first_line + number))
-    })
+    let lines = (0_u64..).zip(block.strip_suffix(b"\n").unwrap_or(block).split(|&byte| byte == b'\n'));
+    lines.filter(move |&(number, line)| !is_passed_over(line, first_line + number, layout))
 }
 
 fn parse_integers(block: &[u8], first_line: u64, layout: &Layout) -> Result<ParsedBlock, LineProblem> {
-    let mut narrow: Vec<[u32; 2]> = Vec::with_capacity(block.len() / 12);
-    let mut wide: Vec<[u64; 2]> = Vec::new();
+    let mut pairs = Pairs { narrow: Vec::with_capacity(block.len() / 12), wide: Vec::new() };
     let mut weights = Vec::with_capacity(layout.weight.map_or(0, |_| block.len() / 16));
-    for (number, line) in data_lines(block, first_line, layout) {
-        let (pair, weight) = match simple_line(line, layout) {
-            Some(pair) => (pair, None),
-            None => integer_line(line, layout).map_err(|problem| (number, problem))?,
-        };
-        let pair = match layout.matrix_size {
-            None => pair,
-            Some(size) => matrix_entry(pair, size).map_err(|problem| (number, problem))?,
-        };
-        match (wide.is_empty(), u32::try_from(pair[0]), u32::try_from(pair[1])) {
-            (true, Ok(source), Ok(target)) => narrow.push([source, target]),
+    let (mut rest, mut number) = (block, 0);
+    while !rest.is_empty() {
+        let (num_lines, num_bytes) = simple_lines(rest, layout, &mut pairs);
+        number += num_lines;
+        rest = &rest[num_bytes..];
+        if rest.is_empty() {
+            break;
+        }
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        if !is_passed_over(line, first_line + number, layout) {
+            let (pair, weight) = integer_line(line, layout).map_err(|problem| (number, problem))?;
+            pairs.push(pair);
+            weights.extend(weight);
+        }
+        number += 1;
+    }
+    Ok(ParsedBlock { pairs: pairs.finish(), weights })
+}
+
+/// Pairs of integers, narrow as long as all of them are.
+struct Pairs {
+    narrow: Vec<[u32; 2]>,
+    wide: Vec<[u64; 2]>,
+}
+
+impl Pairs {
+    #[inline]
+    fn push(&mut self, pair: [u64; 2]) {
+        match (self.wide.is_empty(), u32::try_from(pair[0]), u32::try_from(pair[1])) {
+            (true, Ok(source), Ok(target)) => self.narrow.push([source, target]),
             _ => {
-                wide.extend(narrow.drain(..).map(|pair| pair.map(u64::from)));
-                wide.push(pair);
+                self.wide.extend(self.narrow.drain(..).map(|pair| pair.map(u64::from)));
+                self.wide.push(pair);
             }
         }
-        weights.extend(weight);
     }
-    narrow.shrink_to_fit();
-    let pairs = if wide.is_empty() { RawPairs::Narrow(narrow) } else { RawPairs::Wide(wide) };
-    Ok(ParsedBlock { pairs, weights })
+
+    fn finish(mut self) -> RawPairs {
+        self.narrow.shrink_to_fit();
+        if self.wide.is_empty() { RawPairs::Narrow(self.narrow) } else { RawPairs::Wide(self.wide) }
+    }
+}
+
+/// Reads lines of two integers and nothing else, as long as there are such lines;
+/// returns how many lines and bytes those were.
+fn simple_lines(block: &[u8], layout: &Layout, pairs: &mut Pairs) -> (u64, usize) {
+    if layout.num_fields != 2 || layout.source != 0 || layout.matrix_size.is_some() {
+        return (0, 0);
+    }
+    let separators = match layout.separator {
+        Separator::Whitespace => [b' ', b'\t'],
+        Separator::Byte(byte) => [byte, byte],
+    };
+    let (mut rest, mut num_lines) = (block, 0);
+    while let Some((pair, after)) = simple_line(rest, separators) {
+        pairs.push(pair);
+        rest = after;
+        num_lines += 1;
+    }
+    (num_lines, block.len() - rest.len())
+}
+
+/// The two integers of a line, and what comes after its end.
+#[inline]
+fn simple_line(text: &[u8], separators: [u8; 2]) -> Option<([u64; 2], &[u8])> {
+    let (first, rest) = leading_integer(text)?;
+    let (separator, rest) = rest.split_first()?;
+    if !separators.contains(separator) {
+        return None;
+    }
+    let (second, rest) = leading_integer(rest)?;
+    match rest {
+        [b'\n', after @ ..] | [b'\r', b'\n', after @ ..] => Some(([first, second], after)),
+        _ => None,
+    }
+}
+
+/// Whether a line holds no edge.
+fn is_passed_over(line: &[u8], number: u64, layout: &Layout) -> bool {
+    is_comment(line) || layout.header_line == Some(number)
 }
 
 /// The rows of a matrix entry, which counts from 1.
@@ -93,22 +140,6 @@ fn matrix_entry(pair: [u64; 2], size: u64) -> Result<[u64; 2], Problem> {
         None => Ok(pair.map(|id| id - 1)),
         Some(id) => Err(Problem::OutsideMatrix { id, num_nodes: size }),
     }
-}
-
-/// Reads a line of two integers and nothing else; anything unusual gives `None`.
-#[inline]
-fn simple_line(line: &[u8], layout: &Layout) -> Option<[u64; 2]> {
-    if layout.num_fields != 2 || layout.source != 0 {
-        return None;
-    }
-    let (first, rest) = leading_integer(line)?;
-    let (&separator, rest) = rest.split_first()?;
-    let fits = match layout.separator {
-        Separator::Whitespace => separator == b' ' || separator == b'\t',
-        Separator::Byte(byte) => separator == byte,
-    };
-    let (second, rest) = leading_integer(rest)?;
-    (fits && matches!(rest, [] | [b'\r'])).then_some([first, second])
 }
 
 /// The integer at the front, of at most 18 digits so that it cannot overflow.
@@ -128,7 +159,10 @@ fn integer_line(line: &[u8], layout: &Layout) -> Result<([u64; 2], Option<f32>),
     let (ids, weight) = edge_fields(line, layout)?;
     let source = parse_id(&ids[0])?;
     let target = parse_id(&ids[1])?;
-    Ok(([source, target], weight))
+    match layout.matrix_size {
+        None => Ok(([source, target], weight)),
+        Some(size) => Ok((matrix_entry([source, target], size)?, weight)),
+    }
 }
 
 /// The fields that matter: the two ids, and the weight already read.
