@@ -89,7 +89,7 @@ fn every_method_leads_to_patches() {
     for method in [&fennel[..], &["--method", "louvain"]] {
         let common = ["partition", "run", "--patch-size", "300", "--dim", "16", "--json"];
         run.json(&[&common, method].concat());
-        let patches = run.json(&["patch", "run", "--dim", "16", "--degree", "3", "--json"]);
+        let patches = run.json(&["patch", "run", "--set", "embed.dim=16", "--degree", "3", "--json"]);
         assert!(patches["overlap"]["found"].as_u64().unwrap() >= 32, "{method:?}");
     }
     let given = run.json(&["partition", "run", "--method", "given", "--json"]);

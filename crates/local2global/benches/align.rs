@@ -24,7 +24,7 @@ use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
 use rayon::prelude::*;
 
-/// A part of the benchmark by name; it takes whether to be quick.
+/// A part of the benchmark: its name, and what to run, quickly or in full.
 type Part = (&'static str, fn(bool));
 
 fn main() {

@@ -104,6 +104,9 @@ fn noise_hurts_no_more_than_with_exact_eigenvectors() {
     }
 }
 
+/// Patches with something bad among them, and which edges are good.
+type Corrupted<'a> = (KnownPatches, &'a dyn Fn(usize) -> bool);
+
 #[test]
 fn bad_edges_and_patches_do_not_pull_robust_alignment() {
     let robust = AlignConfig { weights: EdgeWeights::Robust, ..AlignConfig::default() };
@@ -118,8 +121,7 @@ fn bad_edges_and_patches_do_not_pull_robust_alignment() {
     let mut drowned = clean.clone();
     drowned.drown_patches(|patch| !patch_is_good(patch as u64), Seed(5));
     let ends_are_good = |edge: usize| clean.edges[edge].iter().all(|&patch| patch_is_good(patch));
-    let cases: [(KnownPatches, &dyn Fn(usize) -> bool); 2] =
-        [(turned, &edge_is_good), (drowned, &ends_are_good)];
+    let cases: [Corrupted<'_>; 2] = [(turned, &edge_is_good), (drowned, &ends_are_good)];
     for (bad, is_good) in cases {
         let best = clean.error_on(&embedding(&clean, &AlignConfig::default()), is_good);
         let found = clean.error_on(&embedding(&bad, &robust), is_good);

@@ -76,7 +76,7 @@ pub(crate) fn execute(args: &PartitionArgs, context: &Context) -> anyhow::Result
     let run = RunDir::new(&args.run);
     let graph = open_graph(&run)?;
     let config = settings(args, &context.config.partition);
-    let bounds = args.dim.config(&context.config.patch).overlap_bounds(args.dim.dim)?;
+    let bounds = args.dim.config(&context.config.patch).overlap_bounds(args.dim.dim(&context.config))?;
     let found = partition(&graph, &config, bounds.half_min(), context.config.seed, &context.progress)
         .with_context(|| format!("could not partition the graph of `{}`", args.run.display()))?;
     let report = PartitionReport::of(&graph, &found);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use local2global::config::Config;
 use local2global::memory;
 use local2global::partition::read_partition;
 use local2global::patch::{Cover, PatchConfig, PatchReport, Sparsify, make_patches, write_patches};
@@ -17,9 +18,9 @@ use crate::output::{bytes, grouped};
 /// What overlaps follow from.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DimArgs {
-    /// The embedding dimension, from which overlaps that are not set follow
-    #[arg(long, value_name = "D", default_value_t = 128)]
-    pub(crate) dim: usize,
+    /// The embedding dimension, from which overlaps that are not set follow [default: embed.dim]
+    #[arg(long, value_name = "D")]
+    dim: Option<usize>,
 
     /// The least number of nodes that joined patches share [default: max(D + 1, 32)]
     #[arg(long, value_name = "L")]
@@ -27,6 +28,11 @@ pub(crate) struct DimArgs {
 }
 
 impl DimArgs {
+    /// The embedding dimension: this flag, or the setting of the embed stage.
+    pub(crate) fn dim(&self, config: &Config) -> usize {
+        self.dim.unwrap_or(config.embed.dim)
+    }
+
     /// The settings of the patch stage, these flags included.
     pub(crate) fn config(&self, config: &PatchConfig) -> PatchConfig {
         PatchConfig { min_overlap: self.min_overlap.or(config.min_overlap), ..config.clone() }
@@ -105,8 +111,9 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
     let clusters = read_partition(&run, graph.num_nodes()).with_context(failed)?;
     let config = settings(args, &context.config.patch);
     let (seed, progress) = (context.config.seed, &context.progress);
+    let dim = args.dim.dim(&context.config);
     let (patches, report) =
-        make_patches(&graph, &clusters, &config, args.dim.dim, seed, progress).with_context(failed)?;
+        make_patches(&graph, &clusters, &config, dim, seed, progress).with_context(failed)?;
     write_patches(&run, &patches, &report).with_context(failed)?;
     let record = Record {
         report: &report,

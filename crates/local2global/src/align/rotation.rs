@@ -284,10 +284,7 @@ fn nearest_rotations(vectors: &[f64], dim: usize) -> Result<Vec<f64>, DenseError
     nearest
         .par_chunks_mut(size)
         .zip(vectors.par_chunks(size))
-        .map_init(
-            || Workspace::new(dim),
-            |workspace, (nearest, block)| workspace.nearest_orthogonal(block, nearest),
-        )
+        .map_init(|| Workspace::new(dim), |workspace, (nearest, block)| workspace.polish(block, nearest))
         .collect::<Result<Vec<()>, DenseError>>()?;
     Ok(nearest)
 }

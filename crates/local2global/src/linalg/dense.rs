@@ -2,11 +2,14 @@
 //! orthogonal matrix.
 //!
 //! The nearest orthogonal matrix to `A = U Σ Vᵀ` in the Frobenius norm is `U Vᵀ`
-//! (Schönemann 1966). All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps
+//! (Schönemann 1966). For a matrix that is nearly orthogonal already, the iteration
+//! `Y ← Y (3 - YᵀY) / 2` gets there in a few products (Björck and Bowie 1971), each step
+//! squaring the distance. All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps
 //! the memory from one matrix to the next. No randomness.
 //!
 //! Source: P. Schönemann, "A generalized solution of the orthogonal Procrustes
-//! problem", Psychometrika 31, 1966.
+//! problem", Psychometrika 31, 1966; Å. Björck, C. Bowie, "An iterative algorithm for
+//! computing the best estimate of an orthogonal matrix", SIAM J. Numer. Anal. 8, 1971.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
@@ -61,7 +64,18 @@ pub struct Workspace {
     v: Mat<f64>,
     singular_values: Mat<f64>,
     memory: MemBuffer,
+    gram: Vec<f64>,
+    next: Vec<f64>,
 }
+
+/// A matrix is nearly orthogonal if `‖YᵀY - 1‖` is below this.
+const NEARLY: f64 = 0.5;
+
+/// One more step from this distance reaches rounding error.
+const LAST_STEP: f64 = 1e-8;
+
+/// From [`NEARLY`], six steps do.
+const MAX_POLISHING: usize = 8;
 
 impl Workspace {
     /// Memory for `dim` x `dim` matrices.
@@ -74,6 +88,8 @@ impl Workspace {
             v: Mat::zeros(dim, dim),
             singular_values: Mat::zeros(dim, 1),
             memory: MemBuffer::new(needed),
+            gram: vec![0.0; dim * dim],
+            next: vec![0.0; dim * dim],
         }
     }
 
@@ -96,6 +112,38 @@ impl Workspace {
         self.decompose(matrix)?;
         multiply(view_mut(nearest, dim, dim), self.u.as_ref(), self.v.transpose());
         Ok(())
+    }
+
+    /// As [`Workspace::nearest_orthogonal`], several times faster for a matrix that is
+    /// nearly a multiple of an orthogonal one; leaves no singular values.
+    ///
+    /// # Errors
+    /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
+    pub fn polish(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<(), DenseError> {
+        let scale = (self.dim as f64 / squared_norm(matrix)).sqrt();
+        nearest.iter_mut().zip(matrix).for_each(|(target, entry)| *target = scale * entry);
+        for _ in 0..MAX_POLISHING {
+            let distance = self.polishing_step(nearest);
+            if distance < LAST_STEP {
+                return Ok(());
+            }
+            if distance.is_nan() || distance >= NEARLY {
+                break;
+            }
+        }
+        self.nearest_orthogonal(matrix, nearest)
+    }
+
+    /// `Y ← Y (3 - YᵀY) / 2`; the distance `‖YᵀY - 1‖` before.
+    fn polishing_step(&mut self, y: &mut [f64]) -> f64 {
+        let dim = self.dim;
+        let old = view(y, dim, dim);
+        multiply(view_mut(&mut self.gram, dim, dim), old.transpose(), old);
+        self.next.iter_mut().zip(&*y).for_each(|(next, entry)| *next = 1.5 * entry);
+        multiply_add(view_mut(&mut self.next, dim, dim), old, view(&self.gram, dim, dim), -0.5);
+        y.copy_from_slice(&self.next);
+        self.gram.iter_mut().step_by(dim + 1).for_each(|entry| *entry -= 1.0);
+        squared_norm(&self.gram).sqrt()
     }
 
     /// The singular values of the last matrix, descending.
@@ -179,6 +227,22 @@ mod tests {
         assert!(nearest.iter().zip(&rotation).all(|(a, b)| (a - b).abs() < 1e-14));
         let values: Vec<f64> = workspace.singular_values().collect();
         assert!(values.iter().zip([5.0, 4.0, 3.0, 2.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-13));
+    }
+
+    #[test]
+    fn polishing_gives_the_nearest_orthogonal_matrix() {
+        let mut random = Seed(2).stream(Stage::Align, 0);
+        let mut workspace = Workspace::new(6);
+        // Nearly orthogonal, and not at all.
+        for noise in [0.0, 1e-3, 0.05, 3.0] {
+            let mut matrix = random_orthogonal(6, &mut random);
+            let other = random_orthogonal(6, &mut random);
+            matrix.iter_mut().zip(other).for_each(|(entry, other)| *entry = 7.0 * (*entry + noise * other));
+            let (mut fast, mut exact) = (vec![0.0; 36], vec![0.0; 36]);
+            workspace.polish(&matrix, &mut fast).unwrap();
+            workspace.nearest_orthogonal(&matrix, &mut exact).unwrap();
+            assert!(fast.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-13), "noise {noise}");
+        }
     }
 
     #[test]
