@@ -17,10 +17,6 @@
 
 use crate::linalg::dense::{DenseError, Workspace, multiply, squared_norm, view, view_mut};
 
-/// Singular values below this fraction of the largest count as zero. They are squares
-/// of lengths, so a direction a millionth as long as the longest is still seen.
-const RANK_TOLERANCE: f64 = 1e-12;
-
 /// How two copies of the same nodes lie to each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Procrustes {
@@ -69,14 +65,11 @@ pub fn relative_rotation(
     let (centroid_j, xj) = centred(xj, dim, weights);
     let mut covariance = vec![0.0; dim * dim];
     multiply(view_mut(&mut covariance, dim, dim), view(&xi, rows, dim).transpose(), view(&xj, rows, dim));
-    workspace.nearest_orthogonal(&covariance, rotation)?;
+    let stretch = workspace.nearest_orthogonal(&covariance, rotation)?;
     let lengths = [&xi, &xj].map(|x| squared_norm(x).sqrt());
-    let trace: f64 = workspace.singular_values().sum();
-    let largest = workspace.singular_values().next().unwrap_or(0.0);
-    let rank = workspace.singular_values().filter(|&value| value > RANK_TOLERANCE * largest).count();
-    let cosine = trace / (lengths[0] * lengths[1]).max(f64::MIN_POSITIVE);
+    let cosine = stretch.trace / (lengths[0] * lengths[1]).max(f64::MIN_POSITIVE);
     let misfit = (1.0 - cosine * cosine).max(0.0).sqrt();
-    Ok(Procrustes { centroids: [centroid_i, centroid_j], lengths, misfit, rank })
+    Ok(Procrustes { centroids: [centroid_i, centroid_j], lengths, misfit, rank: stretch.rank })
 }
 
 /// The weighted mean of the rows, and the rows without it, times the roots of their weights.

@@ -18,6 +18,9 @@ use super::relative::Relatives;
 use crate::linalg::dense::{view, view_mut};
 use crate::linalg::laplacian::{Cholesky, NotPositiveDefinite};
 
+/// Rounds of least squares, each on what the one before left.
+const ROUNDS: usize = 2;
+
 /// The values per patch, `columns` each and with mean zero, whose differences along the
 /// edges are nearest to the given ones: `value_i - value_j ≈ difference_ij`.
 pub(super) fn from_differences(
@@ -27,14 +30,25 @@ pub(super) fn from_differences(
     differences: &[f64],
     columns: usize,
 ) -> Result<Vec<f64>, NotPositiveDefinite> {
+    let factor = factored(num_patches, edges, weights)?;
     let mut values = vec![0.0; num_patches * columns];
-    for ((&(i, j), weight), difference) in edges.iter().zip(weights).zip(differences.chunks_exact(columns)) {
-        for (k, value) in difference.iter().enumerate() {
-            values[i as usize * columns + k] += weight * value;
-            values[j as usize * columns + k] -= weight * value;
+    // The second round starts from what the first leaves along the edges: on a long ring
+    // the system is so ill-conditioned that one round loses half of the digits.
+    for _ in 0..ROUNDS {
+        let mut step = vec![0.0; num_patches * columns];
+        for ((&(i, j), weight), difference) in
+            edges.iter().zip(weights).zip(differences.chunks_exact(columns))
+        {
+            let [i, j] = [i, j].map(|patch| patch as usize * columns);
+            for (k, value) in difference.iter().enumerate() {
+                let rest = weight * (value - (values[i + k] - values[j + k]));
+                step[i + k] += rest;
+                step[j + k] -= rest;
+            }
         }
+        factor.solve(&mut step);
+        values.iter_mut().zip(step).for_each(|(value, step)| *value += step);
     }
-    balance(num_patches, edges, weights, &mut values)?;
     for k in 0..columns {
         let mean = values.iter().skip(k).step_by(columns).sum::<f64>() / num_patches as f64;
         values.iter_mut().skip(k).step_by(columns).for_each(|value| *value -= mean);
@@ -42,20 +56,17 @@ pub(super) fn from_differences(
     Ok(values)
 }
 
-/// Solves `L values = forces` with the Laplacian of the patch graph, in place; the first
-/// patch stays at zero.
-pub(super) fn balance(
+/// The factored Laplacian of the patch graph; in its solutions the first patch stays at zero.
+pub(super) fn factored(
     num_patches: usize,
     edges: &[(u32, u32)],
     weights: &[f64],
-    values: &mut [f64],
-) -> Result<(), NotPositiveDefinite> {
+) -> Result<Cholesky, NotPositiveDefinite> {
     let mut diagonal = super::tree::total_weights(num_patches, edges, weights);
     // The equations add up to zero, so holding the first patch with a spring of any
     // strength puts it at zero and changes nothing else.
     diagonal[0] += weights.iter().copied().fold(1e-300, f64::max);
-    Cholesky::new(&diagonal, edges, weights)?.solve(values);
-    Ok(())
+    Cholesky::new(&diagonal, edges, weights)
 }
 
 /// The translation of each patch, row-major, given its rotation and scale.

@@ -2,9 +2,10 @@
 //! orthogonal matrix.
 //!
 //! The nearest orthogonal matrix to `A = U Σ Vᵀ` in the Frobenius norm is `U Vᵀ`
-//! (Schönemann 1966). For a matrix that is nearly orthogonal already, the iteration
-//! `Y ← Y (3 - YᵀY) / 2` gets there in a few products (Björck and Bowie 1971), each step
-//! squaring the distance. All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps
+//! (Schönemann 1966). From `A` divided by its largest singular value the iteration
+//! `Y ← Y (3 - YᵀY) / 2` gets there by products alone (Björck and Bowie 1971), which is
+//! faster than a decomposition as long as no singular value is much smaller than the others;
+//! close to the end each step squares the distance. All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps
 //! the memory from one matrix to the next. No randomness.
 //!
 //! Source: P. Schönemann, "A generalized solution of the orthogonal Procrustes
@@ -68,14 +69,34 @@ pub struct Workspace {
     next: Vec<f64>,
 }
 
-/// A matrix is nearly orthogonal if `‖YᵀY - 1‖` is below this.
-const NEARLY: f64 = 0.5;
-
 /// One more step from this distance reaches rounding error.
 const LAST_STEP: f64 = 1e-8;
 
-/// From [`NEARLY`], six steps do.
-const MAX_POLISHING: usize = 8;
+/// The iteration may take so many steps. Each makes small singular values at most half as
+/// large again, so these are enough if the smallest is a hundredth of the largest.
+const MAX_STEPS: usize = 20;
+
+/// After this many steps, a distance above that means singular values that are still
+/// small: the decomposition is faster then.
+const EARLY_STEPS: usize = 10;
+const STILL_FAR: f64 = 0.95;
+
+/// Multiplications by the matrix and its transpose that estimate its largest singular
+/// value. The iteration converges if that is not more than √3 times the estimate.
+const NORM_STEPS: usize = 4;
+
+/// Singular values below this fraction of the largest count as zero. Those of a covariance
+/// are squares of lengths, so a direction a millionth as long as the longest is still seen.
+const RANK_TOLERANCE: f64 = 1e-12;
+
+/// What was found out about a matrix while the nearest orthogonal one was sought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// The sum of its singular values.
+    pub trace: f64,
+    /// The number of them that are not zero.
+    pub rank: usize,
+}
 
 impl Workspace {
     /// Memory for `dim` x `dim` matrices.
@@ -103,39 +124,57 @@ impl Workspace {
     /// use local2global::linalg::dense::Workspace;
     ///
     /// let mut nearest = [0.0; 4];
-    /// Workspace::new(2).nearest_orthogonal(&[0.0, -3.0, 2.0, 0.0], &mut nearest)?;
+    /// let stretch = Workspace::new(2).nearest_orthogonal(&[0.0, -3.0, 2.0, 0.0], &mut nearest)?;
     /// assert!((nearest[1] + 1.0).abs() < 1e-15 && (nearest[2] - 1.0).abs() < 1e-15);
+    /// assert!((stretch.trace - 5.0).abs() < 1e-14 && stretch.rank == 2);
     /// # Ok::<(), local2global::linalg::dense::DenseError>(())
     /// ```
-    pub fn nearest_orthogonal(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<(), DenseError> {
-        let dim = self.dim;
-        self.decompose(matrix)?;
-        multiply(view_mut(nearest, dim, dim), self.u.as_ref(), self.v.transpose());
-        Ok(())
+    pub fn nearest_orthogonal(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<Stretch, DenseError> {
+        if self.iterate(matrix, nearest) {
+            let trace = matrix.iter().zip(&*nearest).map(|(a, b)| a * b).sum();
+            return Ok(Stretch { trace, rank: self.dim });
+        }
+        self.nearest_by_decomposition(matrix, nearest)
     }
 
-    /// As [`Workspace::nearest_orthogonal`], several times faster for a matrix that is
-    /// nearly a multiple of an orthogonal one; leaves no singular values.
+    /// As [`Workspace::nearest_orthogonal`], always by singular values.
     ///
     /// # Errors
     /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
-    pub fn polish(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<(), DenseError> {
-        let scale = (self.dim as f64 / squared_norm(matrix)).sqrt();
-        nearest.iter_mut().zip(matrix).for_each(|(target, entry)| *target = scale * entry);
-        for _ in 0..MAX_POLISHING {
-            let distance = self.polishing_step(nearest);
+    pub fn nearest_by_decomposition(
+        &mut self,
+        matrix: &[f64],
+        nearest: &mut [f64],
+    ) -> Result<Stretch, DenseError> {
+        let dim = self.dim;
+        self.decompose(matrix)?;
+        multiply(view_mut(nearest, dim, dim), self.u.as_ref(), self.v.transpose());
+        let smallest = RANK_TOLERANCE * self.singular_values().next().unwrap_or(0.0);
+        let rank = self.singular_values().filter(|&value| value > smallest).count();
+        Ok(Stretch { trace: self.singular_values().sum(), rank })
+    }
+
+    /// Iterates towards the nearest orthogonal matrix; whether it got there.
+    fn iterate(&mut self, matrix: &[f64], y: &mut [f64]) -> bool {
+        let norm = estimated_norm(matrix, self.dim);
+        if !(norm.is_normal() && norm < f64::MAX.sqrt()) {
+            return false;
+        }
+        y.iter_mut().zip(matrix).for_each(|(target, entry)| *target = entry / norm);
+        for step in 0..MAX_STEPS {
+            let distance = self.step(y);
             if distance < LAST_STEP {
-                return Ok(());
+                return true;
             }
-            if distance.is_nan() || distance >= NEARLY {
-                break;
+            if distance.is_nan() || (step >= EARLY_STEPS && distance > STILL_FAR) {
+                return false;
             }
         }
-        self.nearest_orthogonal(matrix, nearest)
+        false
     }
 
     /// `Y ← Y (3 - YᵀY) / 2`; the distance `‖YᵀY - 1‖` before.
-    fn polishing_step(&mut self, y: &mut [f64]) -> f64 {
+    fn step(&mut self, y: &mut [f64]) -> f64 {
         let dim = self.dim;
         let old = view(y, dim, dim);
         multiply(view_mut(&mut self.gram, dim, dim), old.transpose(), old);
@@ -168,6 +207,27 @@ impl Workspace {
     }
 }
 
+/// A lower bound of the largest singular value, not far below it: by the power method, from
+/// the longest row.
+fn estimated_norm(matrix: &[f64], dim: usize) -> f64 {
+    let longest = matrix.chunks_exact(dim).max_by(|a, b| squared_norm(a).total_cmp(&squared_norm(b)));
+    let mut vector = longest.map_or_else(Vec::new, <[f64]>::to_vec);
+    let mut norm = 0.0;
+    for _ in 0..NORM_STEPS {
+        let length = squared_norm(&vector).sqrt();
+        let mut next = vec![0.0; dim];
+        let mut squared = 0.0;
+        for row in matrix.chunks_exact(dim) {
+            let along = row.iter().zip(&vector).map(|(a, b)| a * b).sum::<f64>() / length;
+            squared += along * along;
+            next.iter_mut().zip(row).for_each(|(sum, entry)| *sum += along * entry);
+        }
+        norm = squared.sqrt();
+        vector = next;
+    }
+    norm
+}
+
 /// Eigenvalues and eigenvectors of a symmetric matrix, largest first.
 #[derive(Clone, Debug)]
 pub struct SymmetricEigen {
@@ -177,20 +237,28 @@ pub struct SymmetricEigen {
     pub vectors: Vec<f64>,
 }
 
+/// Large decompositions are cut into this many parts. The number is fixed, since it decides
+/// the order of sums; how many threads work on the parts does not.
+const PARTS: Par = Par::Rayon(std::num::NonZeroUsize::new(2).expect("two parts"));
+
+/// Smaller matrices are not worth a second thread.
+const MIN_PARALLEL: usize = 256;
+
 /// Decomposes a symmetric row-major matrix; only its lower triangle is read.
 ///
 /// # Errors
 /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
 pub fn symmetric_eigen(matrix: &[f64], dim: usize) -> Result<SymmetricEigen, DenseError> {
     let vectors_too = evd::ComputeEigenvectors::Yes;
-    let needed = evd::self_adjoint_evd_scratch::<f64>(dim, vectors_too, Par::Seq, faer::Spec::default());
+    let parts = if dim < MIN_PARALLEL { Par::Seq } else { PARTS };
+    let needed = evd::self_adjoint_evd_scratch::<f64>(dim, vectors_too, parts, faer::Spec::default());
     let mut ascending = Mat::<f64>::zeros(dim, 1);
     let mut vectors = Mat::<f64>::zeros(dim, dim);
     evd::self_adjoint_evd(
         view(matrix, dim, dim),
         ascending.as_mut().col_mut(0).as_diagonal_mut(),
         Some(vectors.as_mut()),
-        Par::Seq,
+        parts,
         MemStack::new(&mut MemBuffer::new(needed)),
         faer::Spec::default(),
     )
@@ -223,25 +291,32 @@ mod tests {
             rotation.iter().enumerate().map(|(at, entry)| entry * (1.0 + (at % 5) as f64)).collect();
         let mut nearest = vec![0.0; 25];
         let mut workspace = Workspace::new(5);
-        workspace.nearest_orthogonal(&stretched, &mut nearest).unwrap();
+        let stretch = workspace.nearest_by_decomposition(&stretched, &mut nearest).unwrap();
         assert!(nearest.iter().zip(&rotation).all(|(a, b)| (a - b).abs() < 1e-14));
+        assert!((stretch.trace - 15.0).abs() < 1e-13 && stretch.rank == 5);
         let values: Vec<f64> = workspace.singular_values().collect();
         assert!(values.iter().zip([5.0, 4.0, 3.0, 2.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-13));
     }
 
     #[test]
-    fn polishing_gives_the_nearest_orthogonal_matrix() {
+    fn iteration_and_decomposition_agree_however_stretched_the_matrix_is() {
         let mut random = Seed(2).stream(Stage::Align, 0);
-        let mut workspace = Workspace::new(6);
-        // Nearly orthogonal, and not at all.
-        for noise in [0.0, 1e-3, 0.05, 3.0] {
-            let mut matrix = random_orthogonal(6, &mut random);
-            let other = random_orthogonal(6, &mut random);
-            matrix.iter_mut().zip(other).for_each(|(entry, other)| *entry = 7.0 * (*entry + noise * other));
-            let (mut fast, mut exact) = (vec![0.0; 36], vec![0.0; 36]);
-            workspace.polish(&matrix, &mut fast).unwrap();
-            workspace.nearest_orthogonal(&matrix, &mut exact).unwrap();
-            assert!(fast.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-13), "noise {noise}");
+        for (dim, smallest) in [(1, 1.0), (6, 1.0), (6, 0.3), (6, 1e-2), (17, 1e-3), (17, 1e-6), (6, 0.0)] {
+            let (u, v) = (random_orthogonal(dim, &mut random), random_orthogonal(dim, &mut random));
+            // U Σ V with singular values from 7 down to 7 times the smallest.
+            let fraction = |k: usize| 1.0 - (1.0 - smallest) * k as f64 / (dim - 1).max(1) as f64;
+            let stretched: Vec<f64> =
+                u.iter().enumerate().map(|(at, entry)| 7.0 * entry * fraction(at % dim)).collect();
+            let mut matrix = vec![0.0; dim * dim];
+            multiply(view_mut(&mut matrix, dim, dim), view(&stretched, dim, dim), view(&v, dim, dim));
+            let (mut fast, mut exact) = (vec![0.0; dim * dim], vec![0.0; dim * dim]);
+            let mut workspace = Workspace::new(dim);
+            let found = workspace.nearest_orthogonal(&matrix, &mut fast).unwrap();
+            let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
+            assert!(fast.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-11), "{dim} {smallest}");
+            assert!((found.trace - expected.trace).abs() < 1e-12 * expected.trace);
+            assert_eq!(found.rank, expected.rank);
+            assert_eq!(expected.rank, if smallest == 0.0 { dim - 1 } else { dim });
         }
     }
 

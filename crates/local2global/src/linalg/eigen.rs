@@ -134,7 +134,7 @@ pub fn leading(
     precondition: impl Fn(&mut [f64]),
     options: &EigenOptions,
 ) -> Result<LeadingEigen, EigenError> {
-    let mut iteration = Iteration::new(matrix, start, columns)?;
+    let (mut iteration, exact_start) = Iteration::new(matrix, start, columns, options.wanted)?;
     let mut last_residual = f64::INFINITY;
     let mut with_direction = false;
     for step in 0..=options.max_steps {
@@ -145,7 +145,9 @@ pub fn leading(
             iteration.refresh(matrix)?;
             (residual, certificate) = iteration.certify(options.wanted, step);
             if certificate.is_good(options) {
-                return Ok(iteration.finish(options.wanted, certificate));
+                let mut found = iteration.finish(options.wanted, certificate);
+                found.vectors = exact_start.unwrap_or(found.vectors);
+                return Ok(found);
             }
         }
         tracing::debug!(step, residual = certificate.residual, gap = certificate.gap, "eigenvectors");
@@ -178,18 +180,46 @@ struct Iteration {
 }
 
 impl Iteration {
-    fn new(matrix: &BlockMatrix<'_>, start: Vec<f64>, columns: usize) -> Result<Self, EigenError> {
+    /// The Ritz vectors of the start, and the start itself if it is exact.
+    fn new(
+        matrix: &BlockMatrix<'_>,
+        start: Vec<f64>,
+        columns: usize,
+        wanted: usize,
+    ) -> Result<(Self, Option<Vec<f64>>), EigenError> {
         let empty = || vec![0.0; start.len()];
         let (ax, p, ap) = (empty(), empty(), empty());
         let mut iteration = Self { columns, values: vec![0.0; columns], x: start, ax, p, ap };
-        iteration.refresh(matrix)?;
-        Ok(iteration)
+        matrix.multiply(&iteration.x, columns, &mut iteration.ax);
+        let exact_start = iteration.exact_part(wanted);
+        iteration.take_ritz_vectors()?;
+        Ok((iteration, exact_start))
+    }
+
+    /// The first columns, if they are orthonormal and span an invariant subspace up to
+    /// rounding. Then they are better than what the iteration makes of them: where the gap
+    /// is narrow, mixing in the guards magnifies rounding errors by its inverse.
+    fn exact_part(&self, wanted: usize) -> Option<Vec<f64>> {
+        let first = |tall: &[f64]| -> Vec<f64> {
+            tall.chunks_exact(self.columns).flat_map(|row| &row[..wanted]).copied().collect()
+        };
+        let (x, mut rest) = (first(&self.x), first(&self.ax));
+        let overlaps = tall::gram(&x, wanted, &x, wanted);
+        let skewed = overlaps.iter().zip(identity(wanted)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let energies = tall::gram(&x, wanted, &rest, wanted);
+        tall::subtract_product(&mut rest, &x, &energies, wanted);
+        (skewed.max(rms(&tall::column_norms(&rest, wanted))) <= ROUNDING).then_some(x)
     }
 
     /// Computes the products afresh and takes the Ritz vectors of the block alone.
     fn refresh(&mut self, matrix: &BlockMatrix<'_>) -> Result<(), EigenError> {
+        matrix.multiply(&self.x, self.columns, &mut self.ax);
+        self.take_ritz_vectors()
+    }
+
+    /// Takes the Ritz vectors of the block alone.
+    fn take_ritz_vectors(&mut self) -> Result<(), EigenError> {
         let m = self.columns;
-        matrix.multiply(&self.x, m, &mut self.ax);
         let overlaps = tall::gram(&self.x, m, &self.x, m);
         let energies = tall::gram(&self.x, m, &self.ax, m);
         let ritz = rayleigh_ritz(&overlaps, &energies, m, m)?;
