@@ -212,17 +212,19 @@ fn blocks(num_nodes: usize) -> Graph {
 
 fn scaling(quick: bool) {
     let sizes: &[usize] = if quick { &[10_000, 30_000] } else { &[10_000, 100_000, 1_000_000] };
-    let mut first = None;
-    for &num_nodes in sizes {
-        let graph = blocks(num_nodes);
-        let epochs = (3_000_000 / num_nodes).clamp(4, 60) as u32;
-        let (times, clock) = time_epochs(&graph, 16, epochs, 2);
-        let per_edge = times[0] * 1e6 / graph.num_edges() as f64;
-        let base = *first.get_or_insert(per_edge);
-        println!(
-            "scaling/nodes={num_nodes}/dim=16: {:.1} ms per epoch, {per_edge:.1} ns per edge, {:.2} times the first; {clock:.2?}",
-            times[0],
-            per_edge / base
-        );
+    let graphs: Vec<Graph> = sizes.iter().map(|&num_nodes| blocks(num_nodes)).collect();
+    for dim in [16, 64] {
+        let mut first = None;
+        for (&num_nodes, graph) in sizes.iter().zip(&graphs) {
+            let epochs = (3_000_000 / num_nodes).clamp(4, 60) as u32;
+            let (times, clock) = time_epochs(graph, dim, epochs, 2);
+            let per_edge = times[0] * 1e6 / graph.num_edges() as f64;
+            let ratio = per_edge / *first.get_or_insert(per_edge);
+            println!(
+                "scaling/nodes={num_nodes}/dim={dim}: {:.1} ms per epoch, {per_edge:.1} ns per edge, \
+                 {ratio:.2} times the first; {clock:.2?}",
+                times[0]
+            );
+        }
     }
 }

@@ -98,7 +98,7 @@ mod tests {
         for (parameter, name) in model.encoder.parameters.iter_mut().zip(NAMES) {
             parameter.value = fixture.matrix(&format!("gae_init_{name}"));
         }
-        model.non_edges.set(fixture.non_edges(0), fixture.num_nodes());
+        model.non_edges.set(&fixture.non_edges(0));
         model
     }
 

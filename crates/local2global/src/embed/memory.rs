@@ -81,9 +81,10 @@ impl PatchSize {
         neighbors + propagation + input
     }
 
-    /// Bytes to draw non-edges, and to hold the losses of the nodes.
+    /// Bytes to draw non-edges, and to hold the divergence of the nodes.
     fn pair_bytes(&self) -> u64 {
-        32 * self.num_nodes as u64 + 16 * self.num_edges as u64
+        // A pair for each entry, and it stands in two rows; a signature takes a word or more.
+        32 * self.num_nodes as u64 + 18 * self.num_edges as u64
     }
 }
 

@@ -130,7 +130,7 @@ mod tests {
 
     fn draw(model: &mut Vgae<f64>, fixture: &Fixture, step: usize) {
         model.noise = fixture.noise(step);
-        model.non_edges.set(fixture.non_edges(step), fixture.num_nodes());
+        model.non_edges.set(&fixture.non_edges(step));
     }
 
     #[test]

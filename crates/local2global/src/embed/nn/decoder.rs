@@ -20,8 +20,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{dot, for_blocks_of_two, rows_per_block, softplus, squared_distance, vectorized};
+use super::pairs::Partners;
 use super::propagation::Neighbors;
-use super::sampling::Partners;
 use super::{Float, Matrix};
 
 /// How coordinates tell edges from non-edges.
@@ -259,6 +259,7 @@ impl Rows<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pairs::Pairs;
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
 
@@ -266,7 +267,7 @@ mod tests {
         let edges = EdgeList::from_pairs(vec![[0_u32, 1], [1, 2], [2, 3], [0, 4], [1, 4]]);
         let neighbors = Neighbors::new(&build(edges, 6, &BuildOptions::default()).graph);
         let mut partners = Partners::default();
-        partners.sort(&[[0, 2], [3, 5], [5, 3], [4, 2]], 6);
+        partners.sort(&Pairs::listed(6, &[[0, 2], [3, 5], [5, 3], [4, 2]]));
         let z = (0..6 * 19).map(|k| (k as f64 * 1.7).sin()).collect();
         (neighbors, partners, Matrix::from_values(6, 19, z))
     }

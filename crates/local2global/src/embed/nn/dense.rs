@@ -6,16 +6,29 @@
 //! sums are added in order.
 //! Cost: `O(rows * inner * columns)`.
 
-use faer::MatRef;
+use faer::{Accum, MatRef};
 use rayon::prelude::*;
 
 use super::kernel::{for_blocks, vectorized};
 use super::{Float, Matrix};
 
-/// Rows of one panel: enough that packing the other factor costs little.
-const PANEL_ROWS: usize = 320;
+/// The most rows of one panel: enough that packing the other factor costs little.
+const PANEL_ROWS: usize = 512;
+/// Terms of a sum that are added at a time: so many rows of both factors fit the cache.
+const CHUNK_ROWS: usize = 320;
+/// The most terms of a sum that are not cut into pieces.
+const PIECE_ROWS: usize = 768;
 /// The most pieces a sum is cut into.
 const MAX_PIECES: usize = 16;
+
+/// How many rows each part has when rows are divided evenly into parts of at most `most`
+/// rows; an even number of parts, if there are several.
+fn even_parts(num_rows: usize, most: usize) -> usize {
+    match num_rows.div_ceil(most) {
+        0 | 1 => num_rows.max(1),
+        parts => num_rows.div_ceil(parts.next_multiple_of(2)),
+    }
+}
 
 /// Computes `out = left * right`.
 ///
@@ -47,10 +60,12 @@ fn multiply_panels<F: Float>(
 ) {
     let width = out.num_columns();
     assert_eq!((left.num_rows(), right.ncols()), (out.num_rows(), width), "output must fit");
-    for_blocks(out.values_mut(), width, PANEL_ROWS, |first_row, panel| {
+    let panel_rows = even_parts(left.num_rows(), PANEL_ROWS);
+    for_blocks(out.values_mut(), width, panel_rows, |first_row, panel| {
         let num_rows = panel.len() / width;
         let rows = left.as_faer().subrows(first_row, num_rows);
-        F::product(faer::MatMut::from_row_major_slice_mut(panel, num_rows, width), rows, right);
+        let out = faer::MatMut::from_row_major_slice_mut(panel, num_rows, width);
+        F::product(out, Accum::Replace, rows, right);
         vectorized(
             #[inline(always)]
             || finish(first_row, panel),
@@ -78,7 +93,7 @@ impl<F: Float> TransposedProduct<F> {
     }
 
     fn piece_rows(num_rows: usize) -> usize {
-        num_rows.div_ceil(MAX_PIECES).max(2 * PANEL_ROWS)
+        even_parts(num_rows, num_rows.div_ceil(MAX_PIECES).max(PIECE_ROWS))
     }
 
     /// Computes `out = leftᵀ * right`.
@@ -91,8 +106,13 @@ impl<F: Float> TransposedProduct<F> {
         let piece = |index: usize, out: &mut Matrix<F>| {
             let start = (index * piece_rows).min(left.num_rows());
             let len = piece_rows.min(left.num_rows() - start);
-            let left = left.as_faer().subrows(start, len).transpose();
-            F::product(out.as_faer_mut(), left, right.as_faer().subrows(start, len));
+            let mut accum = Accum::Replace;
+            for first in (start..start + len).step_by(CHUNK_ROWS) {
+                let rows = CHUNK_ROWS.min(start + len - first);
+                let left = left.as_faer().subrows(first, rows).transpose();
+                F::product(out.as_faer_mut(), accum, left, right.as_faer().subrows(first, rows));
+                accum = Accum::Add;
+            }
         };
         rayon::join(
             || piece(0, out),

@@ -64,8 +64,8 @@ pub trait Float:
         self.max(-self)
     }
 
-    /// The product of two matrices, on this thread.
-    fn product(out: MatMut<'_, Self>, left: MatRef<'_, Self>, right: MatRef<'_, Self>);
+    /// The product of two matrices, put into `out` or added to it, on this thread.
+    fn product(out: MatMut<'_, Self>, accum: Accum, left: MatRef<'_, Self>, right: MatRef<'_, Self>);
 }
 
 impl Float for f64 {
@@ -100,8 +100,8 @@ impl Float for f64 {
         if self < other { self } else { other }
     }
 
-    fn product(out: MatMut<'_, Self>, left: MatRef<'_, Self>, right: MatRef<'_, Self>) {
-        matmul(out, Accum::Replace, left, right, 1.0, Par::Seq);
+    fn product(out: MatMut<'_, Self>, accum: Accum, left: MatRef<'_, Self>, right: MatRef<'_, Self>) {
+        matmul(out, accum, left, right, 1.0, Par::Seq);
     }
 }
 
@@ -145,8 +145,8 @@ impl Float for f32 {
         if self < other { self } else { other }
     }
 
-    fn product(out: MatMut<'_, Self>, left: MatRef<'_, Self>, right: MatRef<'_, Self>) {
-        matmul(out, Accum::Replace, left, right, 1.0, Par::Seq);
+    fn product(out: MatMut<'_, Self>, accum: Accum, left: MatRef<'_, Self>, right: MatRef<'_, Self>) {
+        matmul(out, accum, left, right, 1.0, Par::Seq);
     }
 }
 

@@ -13,6 +13,7 @@
 //! dense.rs        products of full matrices, by faer
 //! discriminator.rs  true from shuffled coordinates
 //! decoder.rs      the loss on edges and non-edges, forward and backward in one pass
+//! pairs.rs        pairs of nodes in an order that suits the cache
 //! sampling.rs     non-edges; noise.rs  normal numbers; init.rs  first weights
 //! variational.rs  coordinates drawn from means and deviations
 //! adam.rs         the optimiser; train.rs  the loop over the epochs
@@ -50,6 +51,8 @@ pub mod input;
 pub mod layer;
 
 pub mod noise;
+
+pub mod pairs;
 
 pub mod propagation;
 

@@ -1,80 +1,76 @@
 //! Pairs of nodes without an edge, drawn anew in every epoch.
 //!
-//! Pairs are drawn uniformly and edges and loops are drawn again, so the result is
-//! uniform over ordered non-edges; a pair may come twice. A 64-bit signature per node,
-//! in which each neighbour sets one bit, answers most questions "is there an edge?"
-//! without looking at the row. Where more than half of all pairs are edges, the
-//! non-edges are listed once instead, and drawn from the list.
-//!
-//! The decoder wants to know the partners of each node, so the pairs are sorted into
-//! rows, each pair into two.
-//! Cost: `O(pairs)` an epoch; no allocation after the first.
+//! The result is uniform over non-edges; a pair may come twice. Nodes are cut into blocks
+//! ([`Pairs`]), and pairs are drawn block by block, so that each draw looks at memory that is
+//! in the cache: first how many pairs fall to each pair of blocks, by binomial numbers in
+//! proportion to their non-edges; then the pairs, edges and loops being drawn again. A
+//! signature per node, in which each neighbour sets one bit, answers most questions "is
+//! there an edge?" without looking at the row. Where more than half of all pairs are edges,
+//! the non-edges are listed once instead, and drawn from the list.
+//! Cost: `O(pairs)` an epoch.
 
 use rand::{Rng, RngExt};
+use rand_distr::Binomial;
 use rayon::prelude::*;
 
 use super::noise::{Purpose, stream_index};
+use super::pairs::{BlockPairs, Blocks, Pairs, Partners};
 use super::propagation::Neighbors;
 use crate::seed::{Seed, Stage};
 
-/// Pairs that share one stream of random numbers.
-const BLOCK: usize = 4096;
-
-/// For each node the nodes it was paired with.
-#[derive(Clone, Debug, Default)]
-pub struct Partners {
-    offsets: Vec<usize>,
-    nodes: Vec<u32>,
-}
-
-impl Partners {
-    /// Sorts pairs into rows: each pair stands in the rows of both its nodes.
-    pub fn sort(&mut self, pairs: &[[u32; 2]], num_nodes: usize) {
-        self.offsets.clear();
-        self.offsets.resize(num_nodes + 1, 0);
-        self.nodes.resize(2 * pairs.len(), 0);
-        // Offsets are shifted by one row while they count, and while rows fill up.
-        for &[a, b] in pairs {
-            self.offsets[a as usize + 1] += 1;
-            self.offsets[b as usize + 1] += 1;
-        }
-        let mut start = 0;
-        for offset in &mut self.offsets[1..] {
-            start += std::mem::replace(offset, start);
-        }
-        for &[a, b] in pairs {
-            for (node, partner) in [(a, b), (b, a)] {
-                let slot = &mut self.offsets[node as usize + 1];
-                self.nodes[*slot] = partner;
-                *slot += 1;
-            }
-        }
-    }
-
-    /// Where the partners of each node begin in [`Partners::nodes`].
-    pub fn offsets(&self) -> &[usize] {
-        &self.offsets
-    }
-
-    /// The partners of all nodes, one after the other.
-    pub fn nodes(&self) -> &[u32] {
-        &self.nodes
-    }
-
-    /// The number of pairs.
-    pub fn num_pairs(&self) -> usize {
-        self.nodes.len() / 2
-    }
-}
+/// The stream that tells how many pairs each block gets; blocks have the ones from 0 on.
+const TOTALS_STREAM: usize = 0x00ff_ffff;
+/// The longest signature of a node.
+const MAX_SIGNATURE_WORDS: usize = 16;
 
 /// Draws non-edges.
 #[derive(Clone, Debug)]
 pub struct NonEdges {
-    signatures: Vec<u64>,
+    num_pairs: u64,
+    signatures: Signatures,
     /// All non-edges, where there are few.
     listed: Option<Vec<[u32; 2]>>,
-    pairs: Vec<[u32; 2]>,
+    /// For each block the non-edges of its groups: with itself, with the next block, ...
+    counts: Vec<Vec<u64>>,
+    pairs: Pairs,
     partners: Partners,
+}
+
+/// One bit for each neighbour of each node: no bit, no edge.
+#[derive(Clone, Debug)]
+struct Signatures {
+    words: Vec<u64>,
+    /// The words of a signature, as a power of two.
+    log_words: u32,
+}
+
+impl Signatures {
+    /// Signatures with at least some eight bits for each neighbour of a usual node.
+    fn new(neighbors: &Neighbors) -> Self {
+        let num_nodes = neighbors.num_nodes();
+        let mean_degree = neighbors.nodes().len() / num_nodes.max(1);
+        let log_words = (mean_degree / 8).next_power_of_two().min(MAX_SIGNATURE_WORDS).ilog2();
+        let mut signatures = Self { words: vec![0; num_nodes << log_words], log_words };
+        for node in 0..num_nodes {
+            for &other in neighbors.of(node) {
+                let (word, bit) = signatures.place(node, other);
+                signatures.words[word] |= bit;
+            }
+        }
+        signatures
+    }
+
+    /// The word and the bit that tell of an edge from `node` to `other`.
+    fn place(&self, node: usize, other: u32) -> (usize, u64) {
+        let position = other.wrapping_mul(0x9e37_79b9) >> (26 - self.log_words);
+        ((node << self.log_words) + (position >> 6) as usize, 1 << (position & 63))
+    }
+
+    /// Whether there may be an edge.
+    fn may_join(&self, node: usize, other: u32) -> bool {
+        let (word, bit) = self.place(node, other);
+        self.words[word] & bit != 0
+    }
 }
 
 impl NonEdges {
@@ -83,7 +79,6 @@ impl NonEdges {
     /// If every pair of nodes is an edge, none will be drawn.
     pub fn new(neighbors: &Neighbors) -> Self {
         let num_nodes = neighbors.num_nodes();
-        let signature = |node| neighbors.of(node).iter().fold(0, |bits, &other| bits | bit(other));
         let all_pairs = num_nodes as u128 * num_nodes.saturating_sub(1) as u128;
         let dense = neighbors.nodes().len() as u128 * 2 > all_pairs;
         let listed = dense.then(|| list_non_edges(neighbors));
@@ -91,33 +86,44 @@ impl NonEdges {
             Some(listed) if listed.is_empty() => 0,
             _ => neighbors.nodes().len(),
         };
-        Self {
-            signatures: (0..num_nodes).map(signature).collect(),
-            listed,
-            pairs: vec![[0; 2]; num_pairs],
-            partners: Partners::default(),
-        }
+        let pairs = Pairs::new(num_nodes, num_pairs);
+        let counts = if dense { Vec::new() } else { count_non_edges(neighbors, pairs.blocks()) };
+        let signatures = Signatures::new(neighbors);
+        let partners = Partners::default();
+        Self { num_pairs: num_pairs as u64, signatures, listed, counts, pairs, partners }
     }
 
     /// Draws the pairs of one epoch.
     pub fn draw(&mut self, neighbors: &Neighbors, seed: Seed, epoch: u32) -> &Partners {
-        let Self { signatures, listed, pairs, partners } = self;
-        let (signatures, listed) = (&*signatures, &*listed);
-        let draw_block = |(block, pairs): (usize, &mut [[u32; 2]])| {
-            let mut random = seed.stream(Stage::Embed, stream_index(Purpose::Pairs, epoch, block));
-            for pair in pairs {
-                *pair = match listed {
-                    Some(listed) => listed[random.random_range(0..listed.len())],
-                    None => draw_pair(&mut random, neighbors, signatures),
-                };
-            }
-        };
-        match rayon::current_num_threads() {
-            1 => pairs.chunks_mut(BLOCK).enumerate().for_each(draw_block),
-            _ => pairs.par_chunks_mut(BLOCK).enumerate().for_each(draw_block),
+        self.draw_pairs(neighbors, seed, epoch);
+        self.partners.sort(&self.pairs);
+        &self.partners
+    }
+
+    fn draw_pairs(&mut self, neighbors: &Neighbors, seed: Seed, epoch: u32) {
+        let stream = |block| seed.stream(Stage::Embed, stream_index(Purpose::Pairs, epoch, block));
+        let mut random = stream(TOTALS_STREAM);
+        if let Some(listed) = &self.listed {
+            let drawn = (0..self.num_pairs).map(|_| listed[random.random_range(0..listed.len())]);
+            return self.pairs.set(&drawn.collect::<Vec<_>>());
         }
-        partners.sort(pairs, neighbors.num_nodes());
-        partners
+        let (blocks, signatures) = (self.pairs.blocks(), &self.signatures);
+        let totals = self.counts.iter().map(|groups| groups.iter().sum());
+        let totals = Shares::new(self.num_pairs, self.counts.iter().flatten().sum(), totals);
+        let tasks: Vec<(u64, &mut BlockPairs)> = totals.draw(&mut random).zip(self.pairs.fill()).collect();
+        let counts = &self.counts;
+        tasks.into_par_iter().enumerate().for_each(|(block, (total, pairs))| {
+            let mut random = stream(block);
+            let mut random_counts = stream(block + blocks.len());
+            let groups = &counts[block];
+            let shares = Shares::new(total, groups.iter().sum(), groups.iter().copied());
+            pairs.clear();
+            for (other, count) in (block..).zip(shares.draw(&mut random_counts)) {
+                let sides = [block, other].map(|block| (blocks.first(block), blocks.size(block)));
+                (0..count).for_each(|_| pairs.push(draw_pair(&mut random, sides, neighbors, signatures)));
+                pairs.end_group();
+            }
+        });
     }
 
     /// The pairs drawn last, sorted by node.
@@ -126,25 +132,73 @@ impl NonEdges {
     }
 
     /// Uses the given pairs as if they had been drawn.
-    pub fn set(&mut self, pairs: Vec<[u32; 2]>, num_nodes: usize) {
-        self.pairs = pairs;
-        self.partners.sort(&self.pairs, num_nodes);
+    pub fn set(&mut self, pairs: &[[u32; 2]]) {
+        self.pairs.set(pairs);
+        self.partners.sort(&self.pairs);
     }
 }
 
-/// The bit of a node in the signatures of its neighbours.
-fn bit(node: u32) -> u64 {
-    1 << (node.wrapping_mul(0x9e37_79b9) >> 26)
+/// Divides things at random: each goes to a place with probability proportional to the
+/// weight of the place.
+struct Shares<W> {
+    things: u64,
+    weight: u64,
+    weights: W,
 }
 
-fn draw_pair(random: &mut impl Rng, neighbors: &Neighbors, signatures: &[u64]) -> [u32; 2] {
-    let num_nodes = signatures.len() as u64;
+impl<W: Iterator<Item = u64>> Shares<W> {
+    fn new(things: u64, weight: u64, weights: W) -> Self {
+        Self { things, weight, weights }
+    }
+
+    /// How many things each place gets: one binomial number after the other.
+    fn draw(self, random: &mut impl Rng) -> impl Iterator<Item = u64> {
+        let Self { mut things, weight: mut left, weights } = self;
+        weights.map(move |weight| {
+            let share = if weight == left { 1.0 } else { weight as f64 / left as f64 };
+            left -= weight;
+            let count = match things {
+                0 => 0,
+                _ if weight == 0 => 0,
+                _ => random.sample(Binomial::new(things, share).expect("a share is at most 1")),
+            };
+            things -= count;
+            count
+        })
+    }
+}
+
+/// The non-edges between each block and itself, and each later block.
+fn count_non_edges(neighbors: &Neighbors, blocks: Blocks) -> Vec<Vec<u64>> {
+    let count = |block: usize| {
+        let size = blocks.size(block) as u64;
+        let mut counts: Vec<u64> =
+            (block..blocks.len()).map(|other| size * blocks.size(other) as u64).collect();
+        counts[0] = size * size.saturating_sub(1) / 2;
+        for node in blocks.first(block)..blocks.first(block) + blocks.size(block) {
+            let later = neighbors.of(node).iter().filter(|&&other| other as usize > node);
+            later.for_each(|&other| counts[blocks.of(other) - block] -= 1);
+        }
+        counts
+    };
+    (0..blocks.len()).into_par_iter().map(count).collect()
+}
+
+/// A non-edge between two blocks, each given by its first node and its size.
+fn draw_pair(
+    random: &mut impl Rng,
+    sides: [(usize, usize); 2],
+    neighbors: &Neighbors,
+    signatures: &Signatures,
+) -> [u32; 2] {
     loop {
         let word = random.next_u64();
-        let below = |bits: u64| ((bits * num_nodes) >> 32) as u32;
-        let (a, b) = (below(word >> 32), below(word & 0xffff_ffff));
-        let maybe_edge = signatures[a as usize] & bit(b) != 0;
-        if a != b && !(maybe_edge && neighbors.of(a as usize).binary_search(&b).is_ok()) {
+        let node =
+            |(first, size): (usize, usize), bits: u64| (first + ((bits * size as u64) >> 32) as usize) as u32;
+        let (a, b) = (node(sides[0], word >> 32), node(sides[1], word & 0xffff_ffff));
+        let is_edge =
+            signatures.may_join(a as usize, b) && neighbors.of(a as usize).binary_search(&b).is_ok();
+        if a != b && !is_edge {
             return [a, b];
         }
     }
@@ -168,30 +222,40 @@ mod tests {
         Neighbors::new(&build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph)
     }
 
-    /// How often each ordered pair was drawn.
+    /// How often each pair was drawn, in either order.
     fn counts(neighbors: &Neighbors, epochs: u32) -> Vec<Vec<u32>> {
         let mut sampler = NonEdges::new(neighbors);
         let mut counts = vec![vec![0; neighbors.num_nodes()]; neighbors.num_nodes()];
         for epoch in 0..epochs {
-            sampler.draw(neighbors, Seed(1), epoch);
-            sampler.pairs.iter().for_each(|&[a, b]| counts[a as usize][b as usize] += 1);
+            let partners = sampler.draw(neighbors, Seed(1), epoch);
+            assert_eq!(partners.num_pairs(), neighbors.nodes().len());
+            for (node, row) in partners.offsets().windows(2).enumerate() {
+                let smaller =
+                    partners.nodes()[row[0]..row[1]].iter().filter(|&&other| (other as usize) < node);
+                smaller.for_each(|&other| counts[node][other as usize] += 1);
+            }
         }
         counts
     }
 
     #[test]
     fn non_edges_are_drawn_uniformly_and_nothing_else() {
-        // A path is sparse; a complete graph without two edges is dense.
+        // A path is sparse; a complete graph without two edges is dense; a ring of chords is
+        // cut into several blocks, of which the last is smaller.
         let path = neighbors(6, (0..5).map(|k| [k, k + 1]).collect());
         let complete = (0..6_u32).flat_map(|a| (0..a).map(move |b| [a, b]));
         let dense = neighbors(6, complete.filter(|&pair| pair != [1, 0] && pair != [5, 2]).collect());
-        for graph in [path, dense] {
+        let chords = (0..50).flat_map(|k| (1..7).map(move |step| [k, (k + step) % 50])).collect();
+        let chords = neighbors(50, chords);
+        assert_eq!(NonEdges::new(&chords).pairs.blocks().len(), 4);
+        for graph in [path, dense, chords] {
             let counts = counts(&graph, 3000);
-            let num_non_edges = 30 - graph.nodes().len();
+            let num_nodes = graph.num_nodes();
+            let num_non_edges = num_nodes * (num_nodes - 1) / 2 - graph.num_edges();
             let expected = 3000.0 * graph.nodes().len() as f64 / num_non_edges as f64;
             for (a, counts) in counts.iter().enumerate() {
                 for (b, &count) in counts.iter().enumerate() {
-                    let allowed = a != b && !graph.of(a).contains(&(b as u32));
+                    let allowed = b < a && !graph.of(a).contains(&(b as u32));
                     let deviation = f64::from(count) - if allowed { expected } else { 0.0 };
                     assert!(deviation.abs() <= 5.0 * expected.sqrt() * f64::from(allowed), "{a} {b}");
                 }
@@ -204,14 +268,5 @@ mod tests {
         let mut sampler = NonEdges::new(&neighbors(3, vec![[0, 1], [1, 2], [0, 2]]));
         let graph = neighbors(3, vec![[0, 1], [1, 2], [0, 2]]);
         assert_eq!(sampler.draw(&graph, Seed(1), 0).num_pairs(), 0);
-    }
-
-    #[test]
-    fn pairs_stand_in_both_rows() {
-        let mut partners = Partners::default();
-        partners.sort(&[[0, 2], [2, 1], [0, 2]], 3);
-        assert_eq!(partners.offsets(), [0, 2, 3, 6]);
-        assert_eq!(partners.nodes(), [2, 2, 2, 0, 1, 0]);
-        assert_eq!(partners.num_pairs(), 3);
     }
 }

@@ -222,7 +222,12 @@ mod tests {
             let mut out = Matrix::zeros(37, width);
             sparse.multiply_then(&dense, &mut out, |row, sums| sums[0] += row as f64);
             let mut expected = Matrix::zeros(37, width);
-            f64::product(expected.as_faer_mut(), full(&sparse).as_faer(), dense.as_faer());
+            f64::product(
+                expected.as_faer_mut(),
+                faer::Accum::Replace,
+                full(&sparse).as_faer(),
+                dense.as_faer(),
+            );
             (0..37).for_each(|row| expected.row_mut(row)[0] += row as f64);
             for (a, b) in out.values().iter().zip(expected.values()) {
                 assert!((a - b).abs() < 1e-12, "width {width}");
