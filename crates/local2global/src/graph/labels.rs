@@ -63,6 +63,17 @@ impl Labels {
         }
     }
 
+    /// The classes of a node, ascending; none where they are not known.
+    pub fn classes_of(&self, node: NodeId) -> impl Iterator<Item = usize> {
+        let (single, multi) = match &self.kind {
+            LabelKind::Single(classes) => (usize::try_from(classes[node.index()]).ok(), &[][..]),
+            LabelKind::Multi(indicators) => {
+                (None, &indicators[node.index() * self.num_classes()..][..self.num_classes()])
+            }
+        };
+        single.into_iter().chain((0..multi.len()).filter(|&class| multi[class] != 0))
+    }
+
     /// The labels of some nodes, in their order; the classes stay the same.
     pub fn select(&self, nodes: &[NodeId]) -> Self {
         let kind = match &self.kind {
@@ -96,6 +107,7 @@ mod tests {
         let selected = labels.select(&[NodeId(2), NodeId(1)]);
         assert_eq!(selected.kind(), &LabelKind::Single(vec![2, UNKNOWN].into()));
         assert_eq!(selected.num_classes(), 3);
+        assert!(labels.classes_of(NodeId(2)).eq([2]) && labels.classes_of(NodeId(1)).count() == 0);
     }
 
     #[test]
@@ -104,5 +116,6 @@ mod tests {
         let selected = labels.select(&[NodeId(1)]);
         assert_eq!((selected.num_rows(), selected.num_classes()), (1, 3));
         assert_eq!(selected.kind(), &LabelKind::Multi(vec![0, 1, 1].into()));
+        assert!(labels.classes_of(NodeId(0)).eq([0, 2]));
     }
 }

@@ -8,7 +8,6 @@ use std::path::Path;
 use super::WriteError;
 use super::packed::{Packed, Packing};
 use super::text::{check_names, push_field, push_name};
-use crate::graph::labels::LabelKind;
 use crate::graph::{Labels, NodeId, NodeIds};
 use crate::run_dir::write_atomically;
 
@@ -27,9 +26,9 @@ pub fn write_labels(labels: &Labels, ids: &NodeIds, path: &Path) -> Result<(), W
         let mut packed = Packed::new(file, Packing::of_name(path))?;
         packed.write_all(b"id,label\n")?;
         let mut lines = Vec::new();
-        for node in 0..labels.num_rows() {
-            for class in classes_of(labels, node) {
-                push_name(&mut lines, ids, NodeId::new(node), b',');
+        for node in (0..labels.num_rows()).map(NodeId::new) {
+            for class in labels.classes_of(node) {
+                push_name(&mut lines, ids, node, b',');
                 lines.push(b',');
                 push_field(&mut lines, &labels.class_names()[class], b',');
                 lines.push(b'\n');
@@ -43,17 +42,6 @@ pub fn write_labels(labels: &Labels, ids: &NodeIds, path: &Path) -> Result<(), W
         packed.finish()
     })?;
     Ok(())
-}
-
-/// The classes of one node.
-fn classes_of(labels: &Labels, node: usize) -> impl Iterator<Item = usize> {
-    let (single, multi) = match labels.kind() {
-        LabelKind::Single(classes) => (usize::try_from(classes[node]).ok(), &[][..]),
-        LabelKind::Multi(indicators) => {
-            (None, &indicators[node * labels.num_classes()..][..labels.num_classes()])
-        }
-    };
-    single.into_iter().chain((0..multi.len()).filter(|&class| multi[class] != 0))
 }
 
 #[cfg(test)]

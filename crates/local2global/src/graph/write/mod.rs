@@ -38,6 +38,8 @@ mod text;
 
 pub use features::{FeatureSink, write_features, write_features_with};
 pub use labels::write_labels;
+pub(crate) use packed::{Packed, Packing};
+pub(crate) use text::push_name;
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -49,7 +51,6 @@ use super::edge_list::EdgeChunk;
 use super::features::SparseFeatures;
 use super::{Features, Graph, Labels, NodeId, NodeIds};
 use crate::run_dir::{FileError, write_atomically};
-use packed::Packing;
 
 /// A format that graphs are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(crate) enum Packing {
     None,
     Gzip,
     Zstd,
@@ -16,7 +16,7 @@ pub(super) enum Packing {
 
 impl Packing {
     /// The packing the name of a file tells.
-    pub(super) fn of_name(path: &Path) -> Self {
+    pub(crate) fn of_name(path: &Path) -> Self {
         match path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).as_deref() {
             Some("gz") => Self::Gzip,
             Some("zst") => Self::Zstd,
@@ -25,20 +25,20 @@ impl Packing {
     }
 
     /// A name without the ending that tells the packing.
-    pub(super) fn strip(name: &str) -> &str {
+    pub(crate) fn strip(name: &str) -> &str {
         [".gz", ".zst"].into_iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
     }
 }
 
 /// A file that packs what is written to it.
-pub(super) enum Packed<W: Write> {
+pub(crate) enum Packed<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
     Zstd(zstd::Encoder<'static, W>),
 }
 
 impl<W: Write> Packed<W> {
-    pub(super) fn new(file: W, packing: Packing) -> io::Result<Self> {
+    pub(crate) fn new(file: W, packing: Packing) -> io::Result<Self> {
         Ok(match packing {
             Packing::None => Self::Plain(file),
             Packing::Gzip => Self::Gzip(GzEncoder::new(file, Compression::default())),
@@ -46,7 +46,7 @@ impl<W: Write> Packed<W> {
         })
     }
 
-    pub(super) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.write_all(bytes),
             Self::Gzip(encoder) => encoder.write_all(bytes),
@@ -55,7 +55,7 @@ impl<W: Write> Packed<W> {
     }
 
     /// Writes what the packer still holds.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         match self {
             Self::Plain(mut file) => file.flush(),
             Self::Gzip(encoder) => encoder.finish()?.flush(),

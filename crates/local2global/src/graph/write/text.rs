@@ -86,8 +86,8 @@ pub(super) fn check_names(ids: &NodeIds) -> io::Result<()> {
     }
 }
 
-/// Appends the name of a node.
-pub(super) fn push_name(line: &mut Vec<u8>, ids: &NodeIds, node: NodeId, separator: u8) {
+/// Appends the name of a node, in quotes where it is not plain.
+pub(crate) fn push_name(line: &mut Vec<u8>, ids: &NodeIds, node: NodeId, separator: u8) {
     let integer = match ids {
         NodeIds::Range(_) => node.0,
         NodeIds::Integers(ids) => ids[node.index()],
@@ -98,7 +98,7 @@ pub(super) fn push_name(line: &mut Vec<u8>, ids: &NodeIds, node: NodeId, separat
 
 /// Appends text, in quotes where it is not plain.
 pub(super) fn push_field(line: &mut Vec<u8>, field: &str, separator: u8) {
-    let is_special = |byte: u8| byte == separator || matches!(byte, b'"' | b'#' | b'%');
+    let is_special = |byte: u8| byte == separator || matches!(byte, b'"' | b'#' | b'%' | b'\n' | b'\r');
     let is_plain = !field.is_empty() && field.trim().len() == field.len() && !field.bytes().any(is_special);
     match is_plain {
         true => line.extend_from_slice(field.as_bytes()),
