@@ -43,6 +43,10 @@ pub mod align;
 
 pub mod evaluate;
 
+// What is made of the result.
+
+pub mod export;
+
 // The run as a whole: its settings, its folder, its chance.
 
 pub mod config;

@@ -87,6 +87,11 @@ impl RunDir {
     pub fn evaluation(&self) -> PathBuf {
         self.root.join("6-evaluation")
     }
+
+    /// The embedding in the formats of other programs.
+    pub fn export(&self) -> PathBuf {
+        self.root.join("export")
+    }
 }
 
 /// The name of a patch in file names: `patch-00003`.
