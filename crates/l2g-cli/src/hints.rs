@@ -1,6 +1,7 @@
 //! What to do about an error, where that can be said in one line.
 
 use local2global::embed::EmbedError;
+use local2global::export::ExportError;
 use local2global::graph::io::{Format, Problem, ReadError};
 use local2global::graph::write::WriteError;
 use local2global::partition::PartitionError;
@@ -14,7 +15,8 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let patch = || cause.downcast_ref::<PatchError>().and_then(for_patch_error);
         let write = || cause.downcast_ref::<WriteError>().and_then(for_write_error);
         let embed = || cause.downcast_ref::<EmbedError>().and_then(EmbedError::hint).map(str::to_owned);
-        read.or_else(partition).or_else(patch).or_else(write).or_else(embed)
+        let export = || cause.downcast_ref::<ExportError>().and_then(ExportError::hint).map(str::to_owned);
+        read.or_else(partition).or_else(patch).or_else(write).or_else(embed).or_else(export)
     })
 }
 

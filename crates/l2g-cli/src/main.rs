@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use local2global::config::ConfigError;
+use local2global::export::ExportError;
 use local2global::graph::write::WriteError;
 
 use commands::Command;
@@ -60,5 +61,6 @@ fn is_usage_error(cause: &(dyn std::error::Error + 'static)) -> bool {
                 | WriteError::FeaturesHomeless { .. }
         )
     );
-    is_refused || cause.is::<ConfigError>() || cause.is::<context::UsageError>()
+    let is_untold = matches!(cause.downcast_ref::<ExportError>(), Some(ExportError::UnknownFormat { .. }));
+    is_refused || is_untold || cause.is::<ConfigError>() || cause.is::<context::UsageError>()
 }

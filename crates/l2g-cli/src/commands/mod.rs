@@ -12,6 +12,8 @@ mod align;
 
 mod embed;
 
+mod export;
+
 mod run;
 
 use clap::Subcommand;
@@ -28,6 +30,7 @@ pub(crate) enum Command {
     Patch(patch::PatchArgs),
     Embed(embed::EmbedArgs),
     Align(align::AlignArgs),
+    Export(export::ExportArgs),
     Generate(generate::GenerateArgs),
 }
 
@@ -40,6 +43,7 @@ impl Command {
             Self::Patch(args) => patch::execute(&args, context),
             Self::Embed(args) => embed::execute(&args, context),
             Self::Align(args) => align::execute(&args, context),
+            Self::Export(args) => export::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
         }
     }

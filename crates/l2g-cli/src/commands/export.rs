@@ -1,0 +1,108 @@
+//! `l2g export RUN`: the global embedding in the formats of other programs.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use local2global::export::{ExportError, ExportFormat, Exported, export_run};
+use local2global::memory;
+use local2global::run_dir::RunDir;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::output::{bytes, grouped};
+
+/// Write the global embedding of a run in the format of another program.
+///
+/// The embedding of a run is `5-alignment/embedding.npy`, one row per node of `1-graph`.
+/// Here it leaves under your own node ids: as a Parquet table (id, vector), as CSV or TSV
+/// with a header, in the text format of word2vec, or as the two files of TensorBoard's
+/// embedding projector, with the labels of the graph beside the ids.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  l2g export runs/cora --format parquet\n  l2g export runs/cora --out \
+    cora.csv.gz\n  l2g export runs/cora --format projector --out projector")]
+pub(crate) struct ExportArgs {
+    /// The run folder, with the embedding in `5-alignment`
+    run: PathBuf,
+
+    /// The format; where it is not given, the name of the file tells
+    #[arg(long, value_name = "FORMAT", required_unless_present = "out")]
+    format: Option<ExportFormatArg>,
+
+    /// The file, or for the projector the folder, to write [default: RUN/export/embedding.FORMAT]
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+}
+
+/// A format, as flags spell it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ExportFormatArg {
+    /// A table with the columns id and vector (.parquet)
+    Parquet,
+    /// Text separated by commas, with a header (.csv, also .gz and .zst)
+    Csv,
+    /// Text separated by tabs, with a header (.tsv, also .gz and .zst)
+    Tsv,
+    /// The text format of word2vec (.vec)
+    Word2vec,
+    /// A folder with vectors.tsv and metadata.tsv
+    Projector,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    exported: &'a Exported,
+    seconds: f64,
+    peak_bytes: Option<u64>,
+}
+
+pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
+    let run = RunDir::new(&args.run);
+    let exported = export(&run, format(args)?, args.out.as_deref(), context)?;
+    let record = Record {
+        exported: &exported,
+        seconds: context.started.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+    };
+    let mut rows = vec![
+        ("vectors", format!("{} x {}", grouped(exported.nodes), exported.dim)),
+        ("size", bytes(exported.bytes)),
+        ("seconds", format!("{:.2}", record.seconds)),
+    ];
+    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(exported.files.iter().map(|file| ("written", file.display().to_string())));
+    context.output.show(&record, &rows)
+}
+
+/// Exports the embedding of a run; without a path, into the run folder.
+pub(crate) fn export(
+    run: &RunDir,
+    format: ExportFormat,
+    out: Option<&Path>,
+    context: &Context,
+) -> anyhow::Result<Exported> {
+    let path = out.map_or_else(|| format.default_path(run), Path::to_owned);
+    export_run(run, format, &path, &context.progress)
+        .with_context(|| format!("could not export run `{}`", run.root().display()))
+}
+
+/// The format that is asked for, or else the one the name of the file tells.
+fn format(args: &ExportArgs) -> Result<ExportFormat, ExportError> {
+    let told = args.format.map(ExportFormat::from);
+    let path = args.out.as_deref().unwrap_or(Path::new(""));
+    told.or_else(|| ExportFormat::of_name(path))
+        .ok_or_else(|| ExportError::UnknownFormat { path: path.to_owned() })
+}
+
+impl From<ExportFormatArg> for ExportFormat {
+    fn from(format: ExportFormatArg) -> Self {
+        match format {
+            ExportFormatArg::Parquet => Self::Parquet,
+            ExportFormatArg::Csv => Self::Csv,
+            ExportFormatArg::Tsv => Self::Tsv,
+            ExportFormatArg::Word2vec => Self::Word2vec,
+            ExportFormatArg::Projector => Self::Projector,
+        }
+    }
+}
