@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use crate::align::AlignConfig;
 use crate::embed::EmbedConfig;
+use crate::evaluate::EvaluateConfig;
 use crate::graph::load::GraphConfig;
 use crate::partition::PartitionConfig;
 use crate::patch::PatchConfig;
@@ -30,6 +31,8 @@ pub struct Config {
     pub embed: EmbedConfig,
     /// How patch embeddings are stitched.
     pub align: AlignConfig,
+    /// What embeddings are scored on.
+    pub evaluate: EvaluateConfig,
 }
 
 /// Why settings were refused.
@@ -161,6 +164,10 @@ mod tests {
         let pairs = ["partition.method=fennel".into(), "patch.degree=5".into()];
         let staged = Config::new("[partition]\npasses = 3\npatch_size = 50", &pairs).unwrap();
         assert_eq!(Config::new(&staged.to_toml(), &[]).unwrap(), staged);
+        let pairs = ["graph.hold_out=0.1".into(), "evaluate.tasks=[\"link-prediction\"]".into()];
+        let scored = Config::new("[evaluate]\nsamples = 50", &pairs).unwrap();
+        assert_eq!((scored.graph.hold_out, scored.evaluate.samples), (0.1, 50));
+        assert_eq!(Config::new(&scored.to_toml(), &[]).unwrap(), scored);
     }
 
     #[test]
@@ -182,6 +189,8 @@ mod tests {
     fn bad_values_name_their_key() {
         let error = Config::new("", &["graph.component=biggest".into()]).unwrap_err().to_string();
         assert!(error.starts_with("setting `graph.component`: unknown variant `biggest`"), "{error}");
+        let error = Config::new("", &["graph.hold_out=1.5".into()]).unwrap_err().to_string();
+        assert!(error.starts_with("setting `graph.hold_out`: found 1.5, needed at least 0"), "{error}");
         assert_eq!(Config::new("", &["graph".into()]).unwrap_err(), ConfigError::Pair("graph".into()));
         assert!(matches!(Config::new("seed = ", &[]), Err(ConfigError::Syntax(_))));
     }

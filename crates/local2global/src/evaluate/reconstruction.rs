@@ -1,43 +1,109 @@
-//! How well coordinates tell edges from non-edges.
+//! How well coordinates tell the edges of the graph from non-edges.
 //!
 //! Every edge gets a score, and so do as many non-edges, drawn uniformly without
-//! repetition. The result is the probability that an edge scores higher than a
-//! non-edge, ties counting half: the area under the ROC curve, exactly.
-//!
-//! ```text
-//! AUC = (pairs with s(edge) > s(non-edge) + ½ pairs with equal scores) / all pairs
-//! ```
+//! repetition; [`Ranking`] says how well the scores separate them. It is a measure of fit,
+//! not of prediction: the edges are those the embedding was trained on. All embeddings
+//! are scored on the same pairs.
 //!
 //! Convention: edges count once, whatever their direction; loops are left out. Where
-//! there are fewer non-edges than edges, all of them are used.
-//! Cost: `O(m d + m log m)` time, `O(m)` memory for `m` edges.
+//! there are fewer non-edges than edges, all of them are used. A graph with more edges
+//! than asked for is sampled, and the scores say how many of how many were used.
+//! Cost: `O(k d + k log k)` time, `O(k)` memory for `k` pairs in `d` dimensions.
+//!
+//! Source: T. Kipf, M. Welling, "Variational graph auto-encoders", 2016; section 4 of the paper.
 
-use rand::{Rng, RngExt};
-use rustc_hash::FxHashSet;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, NodeId};
+pub use super::ranking::{Score, area_under_curve};
+pub use crate::graph::sample::sample_non_edges;
 
-/// The score of a pair of nodes: what is larger for likelier edges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Score {
-    /// `z_u · z_v`.
-    #[default]
-    InnerProduct,
-    /// `-‖z_u - z_v‖²`.
-    Distance,
+use super::ranking::Ranking;
+use super::{ByScenario, Coordinates, EvaluateConfig, EvaluateError, Task};
+use crate::graph::Graph;
+use crate::graph::sample::{Pair, num_joined_pairs, sample_edges};
+use crate::progress::Progress;
+
+/// How well embeddings tell some edges from some non-edges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairScores {
+    /// Edges that were scored.
+    pub edges: usize,
+    /// Edges that could have been scored; more than `edges` if they were sampled.
+    pub of_edges: usize,
+    /// Non-edges that were scored.
+    pub non_edges: usize,
+    /// What made the score of a pair.
+    pub score: Score,
+    /// The area under the ROC curve.
+    pub auc: ByScenario<f64>,
+    /// The average precision.
+    pub average_precision: ByScenario<f64>,
 }
 
-impl Score {
-    fn of(self, a: &[f32], b: &[f32]) -> f64 {
-        let pairs = a.iter().zip(b).map(|(&a, &b)| (f64::from(a), f64::from(b)));
-        match self {
-            Self::InnerProduct => pairs.map(|(a, b)| a * b).sum(),
-            Self::Distance => -pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>(),
+/// The pairs that all embeddings are scored on.
+pub(super) struct Pairs<'a> {
+    pub(super) task: Task,
+    pub(super) edges: &'a [Pair],
+    pub(super) of_edges: usize,
+    pub(super) non_edges: &'a [Pair],
+}
+
+impl Pairs<'_> {
+    /// Scores every embedding on the pairs.
+    pub(super) fn score(
+        &self,
+        embeddings: &ByScenario<Coordinates<'_>>,
+        score: Score,
+        progress: &dyn Progress,
+    ) -> Result<PairScores, EvaluateError> {
+        let Self { task, edges, of_edges, non_edges } = *self;
+        progress.begin(task.name(), embeddings.len() as u64, "embeddings");
+        let mut rankings = ByScenario::new();
+        for (&scenario, &coordinates) in embeddings {
+            super::check_not_cancelled(progress)?;
+            let of_pairs = |pairs| score.of_pairs(coordinates, pairs);
+            let ranking = Ranking::of(of_pairs(edges), of_pairs(non_edges));
+            let nothing = EvaluateError::NoPairs { task, edges: edges.len(), non_edges: non_edges.len() };
+            rankings.insert(scenario, ranking.ok_or(nothing)?);
+            progress.advance(1);
         }
+        progress.end();
+        let each =
+            |value: fn(&Ranking) -> f64| rankings.iter().map(|(&key, all)| (key, value(all))).collect();
+        Ok(PairScores {
+            edges: edges.len(),
+            of_edges,
+            non_edges: non_edges.len(),
+            score,
+            auc: each(|ranking| ranking.auc),
+            average_precision: each(|ranking| ranking.average_precision),
+        })
     }
 }
 
-/// The reconstruction AUC of `coordinates`, rows of `dim` numbers in node order.
+/// Scores embeddings on the edges of the graph, or a sample of them, and as many
+/// non-edges.
+///
+/// # Errors
+/// [`EvaluateError::NoPairs`] if there are no edges or no non-edges,
+/// [`EvaluateError::Cancelled`] if `progress` says so.
+pub fn reconstruction(
+    graph: &Graph,
+    embeddings: &ByScenario<Coordinates<'_>>,
+    config: &EvaluateConfig,
+    random: &mut impl Rng,
+    progress: &dyn Progress,
+) -> Result<PairScores, EvaluateError> {
+    let edges = sample_edges(graph, config.samples, random);
+    let non_edges = sample_non_edges(graph, edges.len(), random);
+    let of_edges = num_joined_pairs(graph);
+    let pairs = Pairs { task: Task::Reconstruction, edges: &edges, of_edges, non_edges: &non_edges };
+    pairs.score(embeddings, config.score, progress)
+}
+
+/// The reconstruction AUC of `coordinates`, rows of `dim` numbers in node order, over all
+/// edges.
 ///
 /// None if there are no edges, or no non-edges.
 ///
@@ -65,124 +131,29 @@ pub fn reconstruction_auc(
     random: &mut impl Rng,
 ) -> Option<f64> {
     assert_eq!(coordinates.len(), graph.num_nodes() * dim, "one row of coordinates per node");
-    let row = |node: NodeId| &coordinates[node.index() * dim..][..dim];
-    let edges = graph.nodes().flat_map(|u| graph.neighbors(u).map(move |v| (u, v)));
-    let positives: Vec<f64> = edges
-        .filter(|&(u, v)| u < v || (u > v && !graph.has_edge(v, u)))
-        .map(|(u, v)| score.of(row(u), row(v)))
-        .collect();
-    let negatives: Vec<f64> = sample_non_edges(graph, positives.len(), random)
-        .into_iter()
-        .map(|(u, v)| score.of(row(u), row(v)))
-        .collect();
-    area_under_curve(positives, negatives)
-}
-
-/// Up to `count` distinct pairs of nodes without an edge in either direction.
-///
-/// # Panics
-/// If the graph has 2³² nodes or more.
-pub fn sample_non_edges(graph: &Graph, count: usize, random: &mut impl Rng) -> Vec<(NodeId, NodeId)> {
-    let num_nodes = graph.num_nodes() as u64;
-    assert!(num_nodes <= u64::from(u32::MAX), "pairs of nodes must fit 64 bits");
-    let all_pairs = num_nodes * num_nodes.saturating_sub(1) / 2;
-    let is_edge = |u: NodeId, v: NodeId| graph.has_edge(u, v) || graph.has_edge(v, u);
-    // Below this, most draws would hit an edge or a pair that was drawn before.
-    if all_pairs < 4 * (count as u64 + graph.num_directed_edges() as u64) {
-        let pairs = (0..num_nodes).flat_map(|v| (0..v).map(move |u| (NodeId(u), NodeId(v))));
-        let mut non_edges: Vec<_> = pairs.filter(|&(u, v)| !is_edge(u, v)).collect();
-        for drawn in 0..count.min(non_edges.len()) {
-            let other = random.random_range(drawn..non_edges.len());
-            non_edges.swap(drawn, other);
-        }
-        non_edges.truncate(count);
-        return non_edges;
-    }
-    let mut drawn = FxHashSet::default();
-    let mut non_edges = Vec::with_capacity(count);
-    while non_edges.len() < count {
-        let (a, b) = (random.random_range(0..num_nodes), random.random_range(0..num_nodes));
-        let (u, v) = (NodeId(a.min(b)), NodeId(a.max(b)));
-        if u != v && !is_edge(u, v) && drawn.insert(u.0 << 32 | v.0) {
-            non_edges.push((u, v));
-        }
-    }
-    non_edges
-}
-
-/// The probability that a positive score exceeds a negative one, ties counting half.
-///
-/// None if there are no positives or no negatives.
-///
-/// # Examples
-/// ```
-/// use local2global::evaluate::reconstruction::area_under_curve;
-///
-/// assert_eq!(area_under_curve(vec![2.0, 1.0], vec![1.0, 0.0]), Some(0.875));
-/// ```
-pub fn area_under_curve(mut positives: Vec<f64>, mut negatives: Vec<f64>) -> Option<f64> {
-    if positives.is_empty() || negatives.is_empty() {
-        return None;
-    }
-    // Adding zero turns -0 into 0, so that they are equal in the total order too.
-    for scores in [&mut positives, &mut negatives] {
-        scores.iter_mut().for_each(|score| *score += 0.0);
-        scores.sort_unstable_by(f64::total_cmp);
-    }
-    let (mut below, mut not_above) = (0, 0);
-    let mut half_wins: u128 = 0;
-    for positive in &positives {
-        below += negatives[below..].iter().take_while(|negative| *negative < positive).count();
-        not_above = not_above.max(below);
-        not_above += negatives[not_above..].iter().take_while(|negative| *negative <= positive).count();
-        half_wins += (below + not_above) as u128;
-    }
-    Some(half_wins as f64 / (2.0 * positives.len() as f64 * negatives.len() as f64))
+    let coordinates = Coordinates::new(coordinates, dim);
+    let edges = sample_edges(graph, usize::MAX, random);
+    let non_edges = sample_non_edges(graph, edges.len(), random);
+    area_under_curve(score.of_pairs(coordinates, &edges), score.of_pairs(coordinates, &non_edges))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::Scenario;
     use crate::graph::{BuildOptions, EdgeList, build};
+    use crate::progress::Silent;
     use crate::seed::{Seed, Stage};
 
-    #[test]
-    fn the_area_is_that_of_all_pairs_compared() {
-        let mut random = Seed(2).stream(Stage::Evaluate, 0);
-        for _ in 0..100 {
-            let mut scores =
-                |len| (0..len).map(|_| f64::from(random.random_range(-4_i32..4))).collect::<Vec<_>>();
-            let (positives, negatives) = (scores(13), scores(17));
-            let wins: f64 = positives
-                .iter()
-                .flat_map(|p| negatives.iter().map(move |n| f64::from(p > n) + 0.5 * f64::from(p == n)))
-                .sum();
-            assert_eq!(area_under_curve(positives, negatives), Some(wins / (13.0 * 17.0)));
-        }
+    fn ring(num_nodes: u32) -> Graph {
+        let edges = EdgeList::from_pairs((0..num_nodes).map(|k| [k, (k + 1) % num_nodes]).collect());
+        build(edges, num_nodes as usize, &BuildOptions::default()).graph
     }
 
-    #[test]
-    fn zeros_of_either_sign_tie() {
-        assert_eq!(area_under_curve(vec![-0.0], vec![0.0]), Some(0.5));
-        assert_eq!(area_under_curve(vec![], vec![0.0]), None);
-    }
-
-    #[test]
-    fn non_edges_are_distinct_and_really_none() {
-        let ring = |n: u32| {
-            let edges = EdgeList::from_pairs((0..n).map(|k| [k, (k + 1) % n]).collect());
-            build(edges, n as usize, &BuildOptions::default()).graph
-        };
-        // A small ring lists its non-edges, a large one draws them.
-        for (num_nodes, count, expected) in [(5, 9, 5), (6, 4, 4), (1000, 1000, 1000)] {
-            let graph = ring(num_nodes);
-            let mut pairs = sample_non_edges(&graph, count, &mut Seed(1).stream(Stage::Evaluate, 0));
-            assert_eq!(pairs.len(), expected);
-            assert!(pairs.iter().all(|&(u, v)| u < v && !graph.has_edge(u, v)));
-            pairs.sort_unstable();
-            pairs.dedup();
-            assert_eq!(pairs.len(), expected);
-        }
+    /// Nodes of a ring on a circle, neighbours next to each other.
+    fn circle(num_nodes: usize) -> Vec<f32> {
+        let angle = |k: usize| std::f32::consts::TAU * k as f32 / num_nodes as f32;
+        (0..num_nodes).flat_map(|k| [angle(k).cos(), angle(k).sin()]).collect()
     }
 
     #[test]
@@ -191,5 +162,44 @@ mod tests {
         let mut random = Seed(1).stream(Stage::Evaluate, 0);
         let auc = reconstruction_auc(&graph, &[5.0, 5.1, 0.0], 1, Score::Distance, &mut random);
         assert_eq!(auc, Some(1.0));
+    }
+
+    #[test]
+    fn equal_embeddings_score_alike_because_pairs_are_the_same() {
+        let (graph, coordinates) = (ring(500), circle(500));
+        let same = Coordinates::new(&coordinates, 2);
+        let embeddings = [(Scenario::L2g, same), (Scenario::NoTrans, same)].into();
+        let config = EvaluateConfig { samples: 50, ..Default::default() };
+        let mut random = Seed(1).stream(Stage::Evaluate, 0);
+        let scores = reconstruction(&graph, &embeddings, &config, &mut random, &Silent).unwrap();
+        assert_eq!((scores.edges, scores.of_edges, scores.non_edges), (50, 500, 50));
+        assert_eq!(scores.auc[&Scenario::L2g], scores.auc[&Scenario::NoTrans]);
+        assert!(scores.auc[&Scenario::L2g] > 0.98 && scores.average_precision[&Scenario::L2g] > 0.9);
+    }
+
+    #[test]
+    fn a_sample_is_near_the_whole() {
+        let (graph, coordinates) = (ring(3000), circle(3000));
+        // Every second node is put on the other side, so that the ranking is not perfect.
+        let mixed: Vec<f32> =
+            coordinates.iter().enumerate().map(|(i, x)| if i / 2 % 7 == 0 { -x } else { *x }).collect();
+        let embeddings = [(Scenario::L2g, Coordinates::new(&mixed, 2))].into();
+        let auc = |samples| {
+            let config = EvaluateConfig { samples, ..Default::default() };
+            let mut random = Seed(2).stream(Stage::Evaluate, 0);
+            reconstruction(&graph, &embeddings, &config, &mut random, &Silent).unwrap().auc[&Scenario::L2g]
+        };
+        assert!((auc(usize::MAX) - auc(600)).abs() < 0.05, "{} {}", auc(usize::MAX), auc(600));
+    }
+
+    #[test]
+    fn a_graph_without_non_edges_is_an_error() {
+        let triangle = ring(3);
+        let values = circle(3);
+        let embeddings = [(Scenario::L2g, Coordinates::new(&values, 2))].into();
+        let mut random = Seed(1).stream(Stage::Evaluate, 0);
+        let error = reconstruction(&triangle, &embeddings, &EvaluateConfig::default(), &mut random, &Silent)
+            .unwrap_err();
+        assert_eq!(error.to_string(), "reconstruction needs edges and non-edges, found 3 and 0");
     }
 }

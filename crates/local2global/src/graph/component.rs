@@ -87,12 +87,12 @@ impl Components {
 }
 
 /// Disjoint sets: every node points towards the smallest of its set found so far.
-struct Forest<I> {
+pub(super) struct Forest<I> {
     parents: Vec<I>,
 }
 
 impl<I: NodeIndex> Forest<I> {
-    fn new(len: usize) -> Self {
+    pub(super) fn new(len: usize) -> Self {
         Self { parents: (0..len).map(I::from_index).collect() }
     }
 
@@ -108,10 +108,12 @@ impl<I: NodeIndex> Forest<I> {
         }
     }
 
-    fn join(&mut self, a: usize, b: usize) {
+    /// Joins two sets; tells whether they were apart.
+    pub(super) fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         // Towards the smaller number, so that the root is the first node of its set.
         self.parents[a.max(b)] = I::from_index(a.min(b));
+        a != b
     }
 
     fn into_components(mut self) -> Components {

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::builder::{BuildOptions, Built, Dropped, build};
 use super::component::Components;
+use super::held_out::{HoldOutError, hold_out};
 use super::io::{
     self, FeatureTable, Header, IdKind, Input, LabelTable, Numbered, NumberedEdges, Problem, ReadError,
 };
 use super::{Duplicates, Graph, NodeIds};
 use crate::progress::Progress;
+use crate::seed::Seed;
 
 pub use super::io::Format;
 
@@ -43,6 +45,10 @@ pub struct GraphConfig {
     /// A file of node labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<PathBuf>,
+    /// The share of edges to hold out for link prediction: what [`Loaded::hold_out`] is to
+    /// be given, together with the seed. Reading alone holds nothing out.
+    #[serde(deserialize_with = "share")]
+    pub hold_out: f64,
     /// The most bytes to unpack or set aside for one file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
@@ -62,6 +68,7 @@ impl Default for GraphConfig {
             ids: IdKind::Auto,
             features: None,
             labels: None,
+            hold_out: 0.0,
             max_bytes: None,
         }
     }
@@ -76,6 +83,15 @@ impl GraphConfig {
     fn read_options(&self) -> io::ReadOptions {
         let Self { format, header, ids, max_bytes, .. } = *self;
         io::ReadOptions { format, header, ids, max_bytes }
+    }
+}
+
+/// A number from 0 to below 1.
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let found = f64::deserialize(deserializer)?;
+    match (0.0..1.0).contains(&found) {
+        true => Ok(found),
+        false => Err(serde::de::Error::custom(format!("found {found}, needed at least 0 and below 1"))),
     }
 }
 
@@ -99,6 +115,18 @@ pub struct Loaded {
     pub summary: Summary,
     /// How long it took.
     pub seconds: LoadSeconds,
+}
+
+impl Loaded {
+    /// The same, with a share of the edges held out before anything else sees them.
+    ///
+    /// # Errors
+    /// As [`hold_out`].
+    pub fn hold_out(self, share: f64, seed: Seed) -> Result<Self, HoldOutError> {
+        let graph = hold_out(self.graph, share, seed)?;
+        let summary = Summary::of(&graph, self.summary.components, self.summary.dropped);
+        Ok(Self { graph, summary, seconds: self.seconds })
+    }
 }
 
 /// How long the steps of loading took.
@@ -137,8 +165,15 @@ pub struct Summary {
     pub degree: Degrees,
     /// Nodes without neighbours.
     pub isolated_nodes: usize,
+    /// Edges held out for link prediction, which the graph does not have.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_out_edges: usize,
     /// What the input had and the graph has not.
     pub dropped: DroppedTotals,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Neighbours of a node.
@@ -282,6 +317,7 @@ impl Summary {
             components,
             degree,
             isolated_nodes: degrees().filter(|&degree| degree == 0).count(),
+            held_out_edges: graph.held_out().map_or(0, |pairs| pairs.edges().len()),
             dropped,
         }
     }

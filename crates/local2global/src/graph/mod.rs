@@ -25,6 +25,10 @@ pub mod builder;
 
 pub mod component;
 
+pub mod sample;
+
+pub mod held_out;
+
 pub mod subgraph;
 
 pub mod io;
@@ -48,6 +52,7 @@ use serde::{Deserialize, Serialize};
 pub use builder::{BuildOptions, Duplicates, build};
 pub use edge_list::EdgeList;
 pub use features::Features;
+pub use held_out::HeldOut;
 pub use ids::{NodeIds, StringTable};
 pub use labels::Labels;
 pub use targets::{Neighbors, NodeIndex, Targets};
@@ -90,6 +95,7 @@ pub struct Graph {
     ids: NodeIds,
     features: Option<Features>,
     labels: Option<Labels>,
+    held_out: Option<HeldOut>,
 }
 
 /// Why arrays do not make a graph.
@@ -155,7 +161,8 @@ impl Graph {
             return Err(GraphError::Offsets { num_targets });
         }
         let ids = NodeIds::Range(offsets.len() - 1);
-        Ok(Self { offsets, targets, weights: None, symmetric, ids, features: None, labels: None })
+        let (weights, features, labels, held_out) = (None, None, None, None);
+        Ok(Self { offsets, targets, weights, symmetric, ids, features, labels, held_out })
     }
 
     /// Checks every row: ascending offsets, strictly ascending targets that exist.
@@ -225,6 +232,12 @@ impl Graph {
         }
         self.labels = labels;
         Ok(self)
+    }
+
+    /// The same graph with edges that were taken out of it; see [`held_out`].
+    pub fn with_held_out(mut self, held_out: Option<HeldOut>) -> Self {
+        self.held_out = held_out;
+        self
     }
 
     /// The number of nodes.
@@ -314,6 +327,17 @@ impl Graph {
     /// The class or classes of each node.
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
+    }
+
+    /// Edges that were taken out of the graph before anything else saw it, if any were.
+    pub fn held_out(&self) -> Option<&HeldOut> {
+        self.held_out.as_ref()
+    }
+
+    /// Where the edge stands in [`Graph::targets`], if there is one.
+    fn place_of(&self, from: NodeId, to: NodeId) -> Option<usize> {
+        let (start, end) = self.row(from);
+        self.targets.slice(start, end).position_sorted(to).map(|place| start + place)
     }
 
     fn row(&self, node: NodeId) -> (usize, usize) {

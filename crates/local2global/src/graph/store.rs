@@ -9,6 +9,8 @@
 //! features_{indptr,indices,data}.npy
 //! labels.npy                 i32 classes, -1 unknown; or u8 rows of zeros and ones
 //! ids.npy (u64) | ids.parquet   the user's own node ids
+//! held_out_edges.npy (u64)   edges held out for link prediction, E x 2; and pairs
+//! held_out_non_edges.npy     that never were edges
 //! ```
 
 use std::fs;
@@ -24,7 +26,8 @@ use serde::{Deserialize, Serialize};
 use super::features::{DenseFeatures, SparseFeatures};
 use super::labels::LabelKind;
 use super::load::Summary;
-use super::{Features, Graph, GraphError, Labels, NodeIds, StringTable, Targets};
+use super::sample::Pair;
+use super::{Features, Graph, GraphError, HeldOut, Labels, NodeIds, StringTable, Targets};
 use crate::npy::{self, Element, NpyError};
 use crate::run_dir::{FileError, write_array, write_atomically, write_json};
 
@@ -71,7 +74,7 @@ pub enum Layout {
 const DESCRIPTION: &str = "graph.json";
 
 /// The files a stored graph can have besides its description.
-const ARRAYS: [&str; 10] = [
+const ARRAYS: [&str; 12] = [
     "indptr.npy",
     "indices.npy",
     "weights.npy",
@@ -82,7 +85,12 @@ const ARRAYS: [&str; 10] = [
     "labels.npy",
     "ids.npy",
     "ids.parquet",
+    HELD_OUT_EDGES,
+    HELD_OUT_NON_EDGES,
 ];
+
+const HELD_OUT_EDGES: &str = "held_out_edges.npy";
+const HELD_OUT_NON_EDGES: &str = "held_out_non_edges.npy";
 
 /// Writes a graph into a folder, replacing what was there.
 ///
@@ -104,6 +112,10 @@ pub fn write(folder: &Path, graph: &Graph, summary: &Summary) -> Result<(), File
     let feature_layout = write_features(folder, graph.features())?;
     write_labels(&file("labels.npy"), graph.labels())?;
     write_ids(folder, graph.ids())?;
+    if let Some(pairs) = graph.held_out() {
+        write_pairs(&file(HELD_OUT_EDGES), pairs.edges())?;
+        write_pairs(&file(HELD_OUT_NON_EDGES), pairs.non_edges())?;
+    }
     write_json(&file(DESCRIPTION), &Description { summary: summary.clone(), feature_layout })
 }
 
@@ -118,6 +130,10 @@ fn remove_if_there(path: &Path) -> Result<(), FileError> {
 
 fn write_flat<T: Element>(path: &Path, values: &[T]) -> Result<(), FileError> {
     write_array(path, &[values.len()], values)
+}
+
+fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<(), FileError> {
+    write_array::<u64>(path, &[pairs.len(), 2], bytemuck::cast_slice(pairs))
 }
 
 fn write_features(folder: &Path, features: Option<&Features>) -> Result<Layout, FileError> {
@@ -178,6 +194,10 @@ pub fn open(folder: &Path) -> Result<(Graph, Description), StoreError> {
         _ => Some(open_labels(folder, &description.summary.class_names)?),
     };
     let ids = open_ids(folder)?;
+    let held_out = match description.summary.held_out_edges {
+        0 => None,
+        _ => Some(open_held_out(folder)?),
+    };
     let graph = Graph::from_rows_unchecked(offsets, targets, description.summary.symmetric)
         .and_then(|graph| graph.with_weights(weights))
         .and_then(|graph| graph.with_ids(ids))
@@ -185,7 +205,7 @@ pub fn open(folder: &Path) -> Result<(Graph, Description), StoreError> {
         .and_then(|graph| graph.with_labels(labels))
         .and_then(|graph| check_counts(graph, &description.summary))
         .map_err(damaged(folder, ""))?;
-    Ok((graph, description))
+    Ok((graph.with_held_out(held_out), description))
 }
 
 fn read_description(folder: &Path) -> Result<Description, StoreError> {
@@ -267,6 +287,11 @@ fn open_ids(folder: &Path) -> Result<NodeIds, StoreError> {
     Ok(NodeIds::Strings(table))
 }
 
+fn open_held_out(folder: &Path) -> Result<HeldOut, StoreError> {
+    let edges = map(folder, HELD_OUT_EDGES)?;
+    HeldOut::new(edges, map(folder, HELD_OUT_NON_EDGES)?).map_err(damaged(folder, HELD_OUT_EDGES))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,6 +326,18 @@ mod tests {
         let (folder, graph) = stored(&loaded);
         assert_eq!(graph, loaded.graph);
         assert!(folder.path().join("ids.parquet").exists());
+    }
+
+    #[test]
+    fn held_out_pairs_come_back_and_do_not_outlive_their_graph() {
+        let cora = builtin::open("cora", &[], &GraphConfig::default(), &Silent).unwrap();
+        let training = cora.clone().hold_out(0.1, crate::seed::Seed(4)).unwrap();
+        assert_eq!((training.summary.held_out_edges, training.summary.edges), (507, 4562));
+        let (folder, graph) = stored(&training);
+        assert_eq!(graph, training.graph);
+        write(folder.path(), &cora.graph, &cora.summary).unwrap();
+        assert_eq!(open(folder.path()).unwrap().0, cora.graph);
+        assert!(!folder.path().join(HELD_OUT_EDGES).exists());
     }
 
     #[test]

@@ -98,11 +98,14 @@ pub enum Neighbors<'a> {
 impl Neighbors<'_> {
     /// Whether `node` is among them, by binary search.
     pub fn contains_sorted(&self, node: NodeId) -> bool {
+        self.position_sorted(node).is_some()
+    }
+
+    /// Which of them `node` is, by binary search.
+    pub fn position_sorted(&self, node: NodeId) -> Option<usize> {
         match self {
-            Self::Narrow(iter) => {
-                u32::try_from(node.0).is_ok_and(|node| iter.as_slice().binary_search(&node).is_ok())
-            }
-            Self::Wide(iter) => iter.as_slice().binary_search(&node.0).is_ok(),
+            Self::Narrow(iter) => iter.as_slice().binary_search(&u32::try_from(node.0).ok()?).ok(),
+            Self::Wide(iter) => iter.as_slice().binary_search(&node.0).ok(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The linear algebra that alignment needs: dense kernels, block-sparse products,
-//! sparse Cholesky factors and the leading eigenvectors of a block matrix.
+//! sparse Cholesky factors and the leading eigenvectors of a block matrix; and the
+//! minimum of a convex function, which classifiers need.
 //!
 //! Matrices are plain slices of `f64` in row-major order, so that the block of one
 //! patch lies in one piece and a tall matrix is at the same time a list of blocks. The
@@ -16,3 +17,5 @@ pub mod block_matrix;
 pub mod laplacian;
 
 pub mod eigen;
+
+pub mod lbfgs;

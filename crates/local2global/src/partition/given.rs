@@ -130,7 +130,7 @@ fn read_text(path: &Path, graph: &Graph) -> Result<Vec<Name>, PartitionError> {
 }
 
 /// The two fields of a line; none if there are more or fewer.
-fn two_fields(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn two_fields(line: &str) -> Option<(&str, &str)> {
     let separator = ['\t', ',', ';'].into_iter().find(|&separator| line.contains(separator));
     let mut fields: Vec<&str> = match separator {
         Some(separator) => line.split(separator).map(str::trim).collect(),

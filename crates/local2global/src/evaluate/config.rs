@@ -1,0 +1,124 @@
+//! The settings of the stage: the table `[evaluate]`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EvaluateError, Score};
+use crate::graph::Graph;
+
+/// What an embedding can be scored on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// Edges it was trained on.
+    Reconstruction,
+    /// Edges that were held out.
+    LinkPrediction,
+    /// Classes of nodes.
+    Classification,
+}
+
+impl Task {
+    /// The task as people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reconstruction => "reconstruction",
+            Self::LinkPrediction => "link prediction",
+            Self::Classification => "classification",
+        }
+    }
+}
+
+/// The settings of the stage, as in the table `[evaluate]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvaluateConfig {
+    /// What to score on; if not given, reconstruction, and what the graph allows: link
+    /// prediction if edges were held out, classification if there are labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Vec<Task>>,
+    /// Whether to train on the whole graph too, for comparison.
+    pub full: bool,
+    /// The score of a pair of nodes.
+    pub score: Score,
+    /// The most edges, and the most labelled nodes, to use; more are sampled.
+    pub samples: usize,
+    /// How many random splits nodes are classified on.
+    pub repeats: usize,
+    /// The share of labelled nodes that a classifier is trained on.
+    pub train_share: f64,
+    /// A file that says which nodes to train and test on, instead of random splits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<PathBuf>,
+    /// The penalty on the squared weights of a classifier.
+    pub l2: f64,
+}
+
+impl Default for EvaluateConfig {
+    fn default() -> Self {
+        Self {
+            tasks: None,
+            full: false,
+            score: Score::default(),
+            samples: 1_000_000,
+            repeats: 10,
+            train_share: 0.1,
+            split: None,
+            l2: 1.0,
+        }
+    }
+}
+
+impl EvaluateConfig {
+    /// Checks the settings that have a range.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Setting`] with the setting that is out of range.
+    pub fn check(&self) -> Result<(), EvaluateError> {
+        let setting = |key, found: String, needed| Err(EvaluateError::Setting { key, found, needed });
+        if self.samples == 0 {
+            return setting("samples", self.samples.to_string(), "at least 1");
+        }
+        if self.repeats == 0 {
+            return setting("repeats", self.repeats.to_string(), "at least 1");
+        }
+        if !(self.train_share > 0.0 && self.train_share < 1.0) {
+            return setting("train_share", self.train_share.to_string(), "above 0 and below 1");
+        }
+        if !(self.l2 > 0.0 && self.l2.is_finite()) {
+            return setting("l2", self.l2.to_string(), "a number above 0");
+        }
+        Ok(())
+    }
+
+    /// The tasks: those asked for, or those the graph allows.
+    pub(super) fn tasks_for(&self, graph: &Graph) -> Vec<Task> {
+        let allowed = [
+            (Task::Reconstruction, true),
+            (Task::LinkPrediction, graph.held_out().is_some()),
+            (Task::Classification, graph.labels().is_some()),
+        ];
+        let possible = || allowed.iter().filter(|(_, allowed)| *allowed).map(|&(task, _)| task).collect();
+        self.tasks.clone().unwrap_or_else(possible)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_out_of_range_are_named() {
+        let error = |config: EvaluateConfig| config.check().unwrap_err().to_string();
+        let usual = EvaluateConfig::default;
+        usual().check().unwrap();
+        assert_eq!(
+            error(EvaluateConfig { train_share: 1.0, ..usual() }),
+            "setting `evaluate.train_share` is 1, needed above 0 and below 1"
+        );
+        assert!(error(EvaluateConfig { samples: 0, ..usual() }).contains("`evaluate.samples` is 0"));
+        assert!(error(EvaluateConfig { repeats: 0, ..usual() }).contains("`evaluate.repeats` is 0"));
+        assert!(error(EvaluateConfig { l2: f64::NAN, ..usual() }).contains("`evaluate.l2` is NaN"));
+    }
+}
