@@ -1,15 +1,16 @@
 //! What all subcommands share: settings, progress, the way results are shown.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
 use local2global::config::Config;
+use local2global::run_dir::RunDir;
 use local2global::seed::Seed;
 
-use crate::output::Output;
+use crate::output::{Log, Output};
 use crate::progress::Terminal;
 
 /// Options that every subcommand takes.
@@ -36,6 +37,10 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
+    /// How to write to standard error: for people, or as one JSON object a line
+    #[arg(long, global = true, value_name = "FORM", default_value = "text")]
+    pub(crate) log: Log,
+
     /// Say nothing on standard error but errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -43,7 +48,9 @@ pub(crate) struct CommonArgs {
 
 /// What a subcommand works with.
 pub(crate) struct Context {
+    /// The settings of `--config` and `--set`.
     pub(crate) config: Config,
+    args: CommonArgs,
     pub(crate) progress: Terminal,
     pub(crate) output: Output,
     pub(crate) started: Instant,
@@ -63,13 +70,7 @@ impl std::error::Error for UsageError {}
 
 impl Context {
     pub(crate) fn new(args: CommonArgs) -> anyhow::Result<Self> {
-        let text = match &args.config {
-            Some(path) => fs::read_to_string(path)
-                .with_context(|| format!("could not read settings from `{}`", path.display()))?,
-            None => String::new(),
-        };
-        let mut config = Config::new(&text, &args.set)?;
-        config.seed = args.seed.map_or(config.seed, Seed);
+        let config = settings(args.config.as_deref(), &args)?;
         let mut pool = rayon::ThreadPoolBuilder::new();
         if let Some(threads) = args.threads {
             pool = pool.num_threads(usize::from(threads));
@@ -77,9 +78,32 @@ impl Context {
         pool.build_global().context("could not start threads")?;
         Ok(Self {
             config,
-            progress: Terminal::new(args.quiet),
-            output: Output { json: args.json, quiet: args.quiet },
+            args: args.clone(),
+            progress: Terminal::new(args.quiet, args.log),
+            output: Output { json: args.json, quiet: args.quiet, log: args.log },
             started: Instant::now(),
         })
     }
+
+    /// The settings for a stage of a finished or half-finished run: those that the run was made
+    /// with, unless `--config` names others, changed by `--set` and `--seed`.
+    pub(crate) fn config_of(&self, run: &RunDir) -> anyhow::Result<Config> {
+        let own = run.settings();
+        match self.args.config.is_none() && own.exists() {
+            true => settings(Some(&own), &self.args),
+            false => Ok(self.config.clone()),
+        }
+    }
+}
+
+/// Settings from a file, if any, changed by `--set` and `--seed`.
+fn settings(file: Option<&Path>, args: &CommonArgs) -> anyhow::Result<Config> {
+    let text = match file {
+        Some(path) => fs::read_to_string(path)
+            .with_context(|| format!("could not read settings from `{}`", path.display()))?,
+        None => String::new(),
+    };
+    let mut config = Config::new(&text, &args.set)?;
+    config.seed = args.seed.map_or(config.seed, Seed);
+    Ok(config)
 }

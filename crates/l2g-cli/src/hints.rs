@@ -1,11 +1,15 @@
 //! What to do about an error, where that can be said in one line.
 
+use local2global::align::{AlignError, AlignFilesError};
 use local2global::embed::EmbedError;
+use local2global::evaluate::EvaluateError;
 use local2global::export::ExportError;
+use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::{Format, Problem, ReadError};
 use local2global::graph::write::WriteError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
+use local2global::pipeline::PipelineError;
 
 /// A hint for the first error in the chain that has one.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
@@ -15,9 +19,39 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let patch = || cause.downcast_ref::<PatchError>().and_then(for_patch_error);
         let write = || cause.downcast_ref::<WriteError>().and_then(for_write_error);
         let embed = || cause.downcast_ref::<EmbedError>().and_then(EmbedError::hint).map(str::to_owned);
+        let evaluate = || cause.downcast_ref::<EvaluateError>().and_then(for_evaluate_error);
+        let hold_out = || cause.downcast_ref::<HoldOutError>().and_then(for_hold_out_error);
         let export = || cause.downcast_ref::<ExportError>().and_then(ExportError::hint).map(str::to_owned);
-        read.or_else(partition).or_else(patch).or_else(write).or_else(embed).or_else(export)
+        let align = || cause.downcast_ref::<AlignError>().and_then(for_align_error);
+        let files = || cause.downcast_ref::<AlignFilesError>().and_then(for_align_files_error);
+        let run = || cause.downcast_ref::<PipelineError>().and_then(for_pipeline_error);
+        let first = read.or_else(partition).or_else(patch).or_else(write).or_else(embed);
+        first.or_else(align).or_else(files).or_else(evaluate).or_else(hold_out).or_else(export).or_else(run)
     })
+}
+
+fn for_evaluate_error(error: &EvaluateError) -> Option<String> {
+    Some(match error {
+        EvaluateError::NoEmbedding { .. } | EvaluateError::Rows { .. } => {
+            "run `l2g align` on this run folder".into()
+        }
+        EvaluateError::NothingHeldOut | EvaluateError::HeldOutNode { .. } => {
+            "read the graph again with `l2g graph GRAPH --hold-out 0.1`, then repeat the stages after it"
+                .into()
+        }
+        EvaluateError::NoLabels => "read the graph again with `l2g graph GRAPH --labels FILE`".into(),
+        _ => return None,
+    })
+}
+
+fn for_hold_out_error(error: &HoldOutError) -> Option<String> {
+    match error {
+        HoldOutError::Connected { edges, spare, .. } if *spare > 0 => {
+            let share = (*spare as f64 / *edges as f64 * 1000.0).floor() / 1000.0;
+            Some(format!("hold out at most `--hold-out {share}`"))
+        }
+        _ => None,
+    }
 }
 
 fn for_partition_error(error: &PartitionError) -> Option<String> {
@@ -43,6 +77,40 @@ fn for_patch_error(error: &PatchError) -> Option<String> {
         PatchError::Length { .. } => "rerun `l2g partition` on this run folder".into(),
         _ => return None,
     })
+}
+
+fn for_align_error(error: &AlignError) -> Option<String> {
+    Some(match error {
+        AlignError::OverlapTooSmall { dim, .. } => format!(
+            "rerun `l2g patch --min-overlap {}`, embed in fewer dimensions, or leave this pair of patches out",
+            dim + 1
+        ),
+        AlignError::Disconnected { .. } => {
+            "rerun `l2g patch --bridge`, or align the parts on their own".into()
+        }
+        AlignError::Rotations { .. } => {
+            "loosen it with `--set align.tolerance=1e-5`, or try `--set align.weights=robust`".into()
+        }
+        _ => return None,
+    })
+}
+
+fn for_align_files_error(error: &AlignFilesError) -> Option<String> {
+    Some(match error {
+        AlignFilesError::MissingCoords { .. } => "run `l2g embed` on this run folder first".into(),
+        AlignFilesError::NoPatches { .. } => "run `l2g patch` on this run folder first".into(),
+        AlignFilesError::OtherTransforms { .. } => "align the whole run anew: `l2g align RUN`".into(),
+        _ => return None,
+    })
+}
+
+fn for_pipeline_error(error: &PipelineError) -> Option<String> {
+    match error {
+        PipelineError::Locked { .. } => {
+            Some("wait for the other run, or choose another folder with `--out`".into())
+        }
+        _ => None,
+    }
 }
 
 fn for_write_error(error: &WriteError) -> Option<String> {

@@ -13,6 +13,8 @@ mod output;
 
 mod progress;
 
+mod stage;
+
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -40,11 +42,11 @@ struct Cli {
 
 fn main() -> ExitCode {
     let Cli { common, command } = Cli::parse();
-    let json = common.json;
+    let (json, log) = (common.json, common.log);
     match Context::new(common).and_then(|context| command.execute(&context)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            output::print_error(&error, json);
+            output::print_error(&error, json, log);
             let is_usage = error.chain().any(is_usage_error);
             ExitCode::from(if is_usage { 2 } else { 1 })
         }

@@ -1,6 +1,9 @@
 //! Results for programs (JSON on standard output) and people (a table on standard
 //! error), and errors.
 
+use std::time::SystemTime;
+
+use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::hints;
@@ -10,6 +13,33 @@ use crate::hints;
 pub(crate) struct Output {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
+    pub(crate) log: Log,
+}
+
+/// How standard error is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Log {
+    /// Lines, tables and progress bars
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Writes one JSON object as a line of the log: the time in seconds since 1970, what
+/// happened, and more about it.
+#[expect(clippy::print_stderr, reason = "this is the place that prints")]
+pub(crate) fn log_line(event: &str, more: &impl Serialize) {
+    #[derive(Serialize)]
+    struct Line<'a, T> {
+        time: f64,
+        event: &'a str,
+        #[serde(flatten)]
+        more: T,
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let time = now.map_or(0.0, |since| since.as_millis() as f64 / 1e3);
+    let line = serde_json::to_string(&Line { time, event, more });
+    eprintln!("{}", line.unwrap_or_else(|error| format!("{{\"event\":\"error\",\"error\":\"{error}\"}}")));
 }
 
 impl Output {
@@ -19,9 +49,23 @@ impl Output {
         if self.json {
             println!("{}", serde_json::to_string(record)?);
         } else if !self.quiet {
-            eprint!("{}", table(rows));
+            match self.log {
+                Log::Text => eprint!("{}", table(rows)),
+                Log::Json => log_line("result", record),
+            }
         }
         Ok(())
+    }
+
+    /// Says something to people, on standard error, unless asked to be quiet.
+    #[expect(clippy::print_stderr, reason = "this is the place that prints")]
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            match self.log {
+                Log::Text => eprintln!("{text}"),
+                Log::Json => log_line("message", &serde_json::json!({ "text": text })),
+            }
+        }
     }
 }
 
@@ -61,10 +105,14 @@ pub(crate) fn bytes(count: u64) -> String {
 ///
 /// With `--json`, the object on standard output has the key `error`.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
-pub(crate) fn print_error(error: &anyhow::Error, json: bool) {
+pub(crate) fn print_error(error: &anyhow::Error, json: bool, log: Log) {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     if json {
-        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
         println!("{}", serde_json::json!({ "error": causes.join(": ") }));
+    }
+    if log == Log::Json {
+        let hint = hints::for_error(error);
+        return log_line("error", &serde_json::json!({ "error": causes.join(": "), "hint": hint }));
     }
     eprintln!("error: {error}");
     for cause in error.chain().skip(1) {

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use local2global::progress::Progress;
 
+use crate::output::{Log, log_line};
+
 /// Where there is no terminal, a task that lasts says so this often.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -23,6 +25,7 @@ enum Mode {
     Silent,
     Lines,
     Bars,
+    Json,
 }
 
 /// The task that is under way.
@@ -37,11 +40,12 @@ struct Task {
 }
 
 impl Terminal {
-    pub(crate) fn new(quiet: bool) -> Self {
-        let mode = match (quiet, std::io::stderr().is_terminal()) {
-            (true, _) => Mode::Silent,
-            (false, true) => Mode::Bars,
-            (false, false) => Mode::Lines,
+    pub(crate) fn new(quiet: bool, log: Log) -> Self {
+        let mode = match (quiet, log, std::io::stderr().is_terminal()) {
+            (true, _, _) => Mode::Silent,
+            (false, Log::Json, _) => Mode::Json,
+            (false, Log::Text, true) => Mode::Bars,
+            (false, Log::Text, false) => Mode::Lines,
         };
         let cancelled = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&cancelled);
@@ -96,6 +100,17 @@ impl Task {
     }
 }
 
+impl Task {
+    /// For the log of JSON lines.
+    fn record(&self) -> serde_json::Value {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let total = (self.total > 0).then_some(self.total);
+        serde_json::json!({
+            "task": self.name, "done": self.done, "total": total, "unit": self.unit, "seconds": seconds,
+        })
+    }
+}
+
 impl Progress for Terminal {
     fn begin(&self, task: &str, total: u64, unit: &'static str) {
         let bar = match self.mode {
@@ -104,6 +119,9 @@ impl Progress for Terminal {
         };
         let now = Instant::now();
         let task = Task { name: task.to_owned(), unit, total, done: 0, started: now, last_line: now, bar };
+        if self.mode == Mode::Json {
+            log_line("begin", &task.record());
+        }
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
     }
 
@@ -111,9 +129,13 @@ impl Progress for Terminal {
         self.with_task(|task| {
             task.done += steps;
             task.bar.inc(steps);
-            if self.mode == Mode::Lines && task.last_line.elapsed() > LINE_INTERVAL {
+            if task.last_line.elapsed() > LINE_INTERVAL {
                 task.last_line = Instant::now();
-                print_line(&task.line());
+                match self.mode {
+                    Mode::Lines => print_line(&task.line()),
+                    Mode::Json => log_line("progress", &task.record()),
+                    Mode::Silent | Mode::Bars => {}
+                }
             }
         });
     }
@@ -125,6 +147,9 @@ impl Progress for Terminal {
     fn end(&self) {
         let task = self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
+            if self.mode == Mode::Json {
+                log_line("end", &task.record());
+            }
             task.bar.finish_and_clear();
         }
     }

@@ -37,10 +37,12 @@ impl Run {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
+    /// All files of a stage but its stamp, which tells seconds.
     fn files(&self, folder: &str) -> Vec<(String, Vec<u8>)> {
         let entries = fs::read_dir(self.path().join("run").join(folder)).unwrap();
         let mut files: Vec<_> = entries
             .map(|entry| entry.unwrap().path())
+            .filter(|path| !path.ends_with("stage.json"))
             .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(path).unwrap()))
             .collect();
         files.sort();

@@ -47,7 +47,9 @@ pub mod evaluate;
 
 pub mod export;
 
-// The run as a whole: its settings, its folder, its chance.
+// The run as a whole: the stages joined, its settings, its folder, its chance.
+
+pub mod pipeline;
 
 pub mod config;
 
@@ -62,6 +64,8 @@ pub mod progress;
 pub mod linalg;
 
 pub mod npy;
+
+pub mod digest;
 
 pub mod buffer;
 

@@ -6,13 +6,16 @@ use anyhow::Context as _;
 use clap::Args;
 use local2global::align::diagnostics::Diagnostics;
 use local2global::align::files::UpdateReport;
-use local2global::align::{AlignPaths, Rows, align_files, update_files};
+use local2global::align::{AlignFilesError, AlignPaths, Rows, align_files, update_files};
+use local2global::config::Config;
 use local2global::memory;
+use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
 use serde::Serialize;
 
 use crate::context::{Context, UsageError};
 use crate::output::{bytes, grouped};
+use crate::stage::StageWork;
 
 /// Stitch the patch embeddings into one global embedding.
 ///
@@ -78,10 +81,31 @@ struct UpdateRecord<'a> {
 
 pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()> {
     let paths = paths(args)?;
+    let work = match &args.run {
+        Some(run) => Some(open_stage(run, context)?),
+        None => None,
+    };
+    let config = work.as_ref().map_or(&context.config, |work| &work.config).clone();
     match &args.update {
-        Some(name) => update(name, &paths, context),
-        None => align(&paths, context),
+        // The frame is no longer what the patches alone give, so it is not noted as done.
+        Some(name) => update(name, &paths, &config, context),
+        None => {
+            let result = align(&paths, &config, context);
+            if let (Some(work), Ok(())) = (work, &result) {
+                work.finish(&[], context)?;
+            }
+            result
+        }
     }
+}
+
+/// Takes a run folder into use; it must hold patches.
+fn open_stage(run: &Path, context: &Context) -> anyhow::Result<StageWork> {
+    let patches = RunDir::new(run).patches();
+    if !patches.exists() {
+        anyhow::bail!(AlignFilesError::NoPatches { path: patches });
+    }
+    StageWork::begin(run, StageName::Align, Sharing::Alone, context)
 }
 
 fn paths(args: &AlignArgs) -> Result<AlignPaths, UsageError> {
@@ -98,8 +122,7 @@ fn paths(args: &AlignArgs) -> Result<AlignPaths, UsageError> {
     }
 }
 
-fn align(paths: &AlignPaths, context: &Context) -> anyhow::Result<()> {
-    let config = &context.config;
+fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Result<()> {
     let found = align_files(paths, &config.align, config.seed, &context.progress)
         .with_context(|| format!("could not align the patches in `{}`", paths.nodes.display()))?;
     let record = Record {
@@ -142,8 +165,8 @@ fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn update(name: &str, paths: &AlignPaths, context: &Context) -> anyhow::Result<()> {
-    let report = update_files(paths, name, &context.config.align, &context.progress).with_context(|| {
+fn update(name: &str, paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Result<()> {
+    let report = update_files(paths, name, &config.align, &context.progress).with_context(|| {
         format!("could not put patch `{name}` into the frame of `{}`", paths.out.display())
     })?;
     let seconds = context.started.elapsed().as_secs_f64();

@@ -6,11 +6,14 @@ use anyhow::Context as _;
 use clap::Args;
 use local2global::embed::{Summary, embed_run};
 use local2global::memory;
+use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
 use serde::Serialize;
 
+use super::partition::open_graph;
 use crate::context::{Context, UsageError};
 use crate::output::{bytes, grouped};
+use crate::stage::StageWork;
 
 /// Embed every patch of a run on its own.
 ///
@@ -44,15 +47,20 @@ struct Record<'a> {
 }
 
 pub(crate) fn execute(args: &EmbedArgs, context: &Context) -> anyhow::Result<()> {
-    let run = RunDir::new(&args.run);
     let only = args.only.as_deref().map(parse_patches).transpose()?;
-    let mut config = context.config.embed.clone();
+    open_graph(&RunDir::new(&args.run))?;
+    // Several processes may embed patches of one run at the same time.
+    let mut work = StageWork::begin(&args.run, StageName::Embed, Sharing::Shared, context)?;
     if let Some(text) = &args.memory {
-        config.memory_bytes = parse_bytes(text)?;
+        work.config.embed.memory_bytes = parse_bytes(text)?;
     }
-    let summary = embed_run(&run, &config, only.as_deref(), context.config.seed, &context.progress)
+    let (embed, seed) = (&work.config.embed, work.config.seed);
+    let summary = embed_run(&work.run, embed, only.as_deref(), seed, &context.progress)
         .with_context(|| format!("could not embed run `{}`", args.run.display()))?;
-    let folder = run.embeddings();
+    let folder = work.run.embeddings();
+    if only.is_none() {
+        work.finish(&[], context)?;
+    }
     let record = Record {
         summary: &summary,
         seconds: context.started.elapsed().as_secs_f64(),

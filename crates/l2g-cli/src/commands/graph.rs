@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use local2global::config::Config;
 use local2global::graph::builtin;
 use local2global::graph::io::Format;
 use local2global::graph::load::{Component, DroppedTotals, GraphConfig, Loaded, Summary};
 use local2global::graph::store;
 use local2global::memory;
-use local2global::run_dir::RunDir;
+use local2global::pipeline::{Sharing, StageName};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::{bytes, grouped};
+use crate::stage::StageWork;
 
 /// The graph to read, and how.
 #[derive(Clone, Debug, Args)]
@@ -37,6 +39,10 @@ pub(crate) struct InputArgs {
     /// Keep the direction of edges, instead of putting each into both directions
     #[arg(long)]
     directed: bool,
+
+    /// Hold out this share of the edges for link prediction, before all else [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    hold_out: Option<f64>,
 
     /// Where named data sets lie, as NAME.npz; also $L2G_DATA
     #[arg(long, value_name = "DIR")]
@@ -99,8 +105,11 @@ struct Record<'a> {
 pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| default_folder(&args.graph));
     let loaded = args.input.load(&args.input.settings(&args.graph, context), context)?;
-    let folder = RunDir::new(&out).graph();
+    let mut work = StageWork::begin(&out, StageName::Graph, Sharing::Alone, context)?;
+    let folder = work.run.graph();
     store::write(&folder, &loaded.graph, &loaded.summary)?;
+    work.config = Config { graph: args.input.settings(&args.graph, context), ..context.config.clone() };
+    work.finish(&args.input.data_folders(), context)?;
     let record = Record {
         summary: &loaded.summary,
         seconds: context.started.elapsed().as_secs_f64(),
@@ -124,25 +133,35 @@ impl InputArgs {
         config.labels = self.labels.clone().or(config.labels);
         config.component = self.component.map_or(config.component, Into::into);
         config.symmetrise &= !self.directed;
+        config.hold_out = self.hold_out.unwrap_or(config.hold_out);
         config
     }
 
     /// Reads the graph that the settings name.
     pub(crate) fn load(&self, config: &GraphConfig, context: &Context) -> anyhow::Result<Loaded> {
         let name = config.input.as_deref().unwrap_or("cora");
-        builtin::open(name, &data_folders(self.data.clone()), config, &context.progress)
-            .with_context(|| format!("could not read the graph `{name}`"))
+        let loaded = builtin::open(name, &self.data_folders(), config, &context.progress)
+            .with_context(|| format!("could not read the graph `{name}`"))?;
+        loaded
+            .hold_out(config.hold_out, context.config.seed)
+            .with_context(|| format!("could not hold out edges of `{name}`"))
+    }
+
+    /// Where named data sets are looked for.
+    pub(crate) fn data_folders(&self) -> Vec<PathBuf> {
+        let from_environment = std::env::var_os("L2G_DATA").map(PathBuf::from);
+        let folders: Vec<PathBuf> = self.data.clone().into_iter().chain(from_environment).collect();
+        match folders.is_empty() {
+            true => vec![PathBuf::from(".")],
+            false => folders,
+        }
     }
 }
 
-/// Where named data sets are looked for.
-fn data_folders(given: Option<PathBuf>) -> Vec<PathBuf> {
-    let from_environment = std::env::var_os("L2G_DATA").map(PathBuf::from);
-    let folders: Vec<PathBuf> = given.into_iter().chain(from_environment).collect();
-    match folders.is_empty() {
-        true => vec![PathBuf::from(".")],
-        false => folders,
-    }
+/// A number from 0 to below 1.
+fn share(text: &str) -> Result<f64, String> {
+    let found = text.parse().ok().filter(|share| (0.0..1.0).contains(share));
+    found.ok_or_else(|| "needed a number of at least 0 and below 1".to_owned())
 }
 
 /// `runs/cora` for `cora`, `runs/edges` for `some/edges.csv.gz`.
@@ -166,6 +185,9 @@ pub(crate) fn rows(summary: &Summary) -> Vec<(&'static str, String)> {
     ];
     if summary.isolated_nodes > 0 {
         rows.push(("isolated", format!("{} nodes", grouped(summary.isolated_nodes))));
+    }
+    if summary.held_out_edges > 0 {
+        rows.push(("held out", format!("{} edges, for link prediction", grouped(summary.held_out_edges))));
     }
     let left_out = left_out(&summary.dropped);
     if !left_out.is_empty() {

@@ -12,6 +12,8 @@ mod align;
 
 mod embed;
 
+mod evaluate;
+
 mod export;
 
 mod run;
@@ -30,6 +32,7 @@ pub(crate) enum Command {
     Patch(patch::PatchArgs),
     Embed(embed::EmbedArgs),
     Align(align::AlignArgs),
+    Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
     Generate(generate::GenerateArgs),
 }
@@ -43,6 +46,7 @@ impl Command {
             Self::Patch(args) => patch::execute(&args, context),
             Self::Embed(args) => embed::execute(&args, context),
             Self::Align(args) => align::execute(&args, context),
+            Self::Evaluate(args) => evaluate::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
         }

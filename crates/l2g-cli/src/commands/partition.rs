@@ -4,18 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use local2global::config::Config;
 use local2global::graph::{Graph, store};
 use local2global::memory;
 use local2global::partition::{
     Fennel, Given, Louvain, Metis, NumClusters, PartitionConfig, PartitionMethod, PartitionReport, partition,
     write_partition,
 };
+use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
 use serde::Serialize;
 
 use super::patch::DimArgs;
 use crate::context::Context;
 use crate::output::{bytes, grouped};
+use crate::stage::StageWork;
 
 /// Split the graph of a run into disjoint clusters.
 ///
@@ -34,7 +37,7 @@ pub(crate) struct PartitionArgs {
     #[arg(long, value_name = "METHOD")]
     method: Option<MethodArg>,
 
-    /// How many clusters [default: 10]
+    /// How many clusters [default: one per 2000 nodes, but at least 10]
     #[arg(long, value_name = "N", conflicts_with = "patch_size")]
     clusters: Option<usize>,
 
@@ -73,14 +76,16 @@ struct Record<'a> {
 }
 
 pub(crate) fn execute(args: &PartitionArgs, context: &Context) -> anyhow::Result<()> {
-    let run = RunDir::new(&args.run);
-    let graph = open_graph(&run)?;
-    let config = settings(args, &context.config.partition);
-    let bounds = args.dim.config(&context.config.patch).overlap_bounds(args.dim.dim(&context.config))?;
-    let found = partition(&graph, &config, bounds.half_min(), context.config.seed, &context.progress)
+    let mut work = open_stage(&args.run, StageName::Partition, context)?;
+    let graph = open_graph(&work.run)?;
+    work.config.partition = settings(args, &work.config.partition);
+    args.dim.put_into(&mut work.config);
+    let Config { partition: config, patch, embed, seed, .. } = &work.config;
+    let smallest = patch.overlap_bounds(embed.dim)?.half_min();
+    let found = partition(&graph, config, smallest, *seed, &context.progress)
         .with_context(|| format!("could not partition the graph of `{}`", args.run.display()))?;
     let report = PartitionReport::of(&graph, &found);
-    write_partition(&run, &found, &report)?;
+    write_partition(&work.run, &found, &report)?;
     let record = Record {
         report: &report,
         method: config.method.name(),
@@ -88,7 +93,15 @@ pub(crate) fn execute(args: &PartitionArgs, context: &Context) -> anyhow::Result
         peak_bytes: memory::peak_bytes(),
         out: &args.run,
     };
-    context.output.show(&record, &rows(&record, &config, graph.num_nodes()))
+    let rows = rows(&record, config, graph.num_nodes(), smallest);
+    work.finish(&[], context)?;
+    context.output.show(&record, &rows)
+}
+
+/// Takes a run folder into use for one stage; the folder must hold a graph.
+pub(crate) fn open_stage(run: &Path, stage: StageName, context: &Context) -> anyhow::Result<StageWork> {
+    open_graph(&RunDir::new(run))?;
+    StageWork::begin(run, stage, Sharing::Alone, context)
 }
 
 /// Opens the graph of a run, without reading it.
@@ -123,13 +136,18 @@ fn keep(config: &mut PartitionConfig, method: PartitionMethod) {
     }
 }
 
-fn rows(record: &Record<'_>, config: &PartitionConfig, num_nodes: usize) -> Vec<(&'static str, String)> {
+fn rows(
+    record: &Record<'_>,
+    config: &PartitionConfig,
+    num_nodes: usize,
+    min_size: usize,
+) -> Vec<(&'static str, String)> {
     let report = record.report;
     let smallest = report.sizes.iter().min().copied().unwrap_or(0);
     let largest = report.sizes.iter().max().copied().unwrap_or(0);
     let asked = match &config.method {
         PartitionMethod::Given(_) => None,
-        _ => config.num_clusters(num_nodes).ok().filter(|&asked| asked != report.clusters),
+        _ => config.num_clusters(num_nodes, min_size).ok().filter(|&asked| asked != report.clusters),
     };
     let note = asked.map_or(String::new(), |asked| format!(" ({} were asked for)", grouped(asked)));
     let mut rows = vec![

@@ -8,10 +8,10 @@ use local2global::config::Config;
 use local2global::memory;
 use local2global::partition::read_partition;
 use local2global::patch::{Cover, PatchConfig, PatchReport, Sparsify, make_patches, write_patches};
-use local2global::run_dir::RunDir;
+use local2global::pipeline::StageName;
 use serde::Serialize;
 
-use super::partition::open_graph;
+use super::partition::{open_graph, open_stage};
 use crate::context::Context;
 use crate::output::{bytes, grouped};
 
@@ -28,14 +28,17 @@ pub(crate) struct DimArgs {
 }
 
 impl DimArgs {
-    /// The embedding dimension: this flag, or the setting of the embed stage.
-    pub(crate) fn dim(&self, config: &Config) -> usize {
-        self.dim.unwrap_or(config.embed.dim)
-    }
-
-    /// The settings of the patch stage, these flags included.
-    pub(crate) fn config(&self, config: &PatchConfig) -> PatchConfig {
-        PatchConfig { min_overlap: self.min_overlap.or(config.min_overlap), ..config.clone() }
+    /// Puts the flags into the settings of a run. Overlaps that followed from another
+    /// dimension, or another overlap, follow from this one.
+    pub(crate) fn put_into(&self, config: &mut Config) {
+        let patch = &mut config.patch;
+        if let Some(dim) = self.dim.filter(|&dim| dim != config.embed.dim) {
+            config.embed.dim = dim;
+            (patch.min_overlap, patch.max_overlap) = (None, None);
+        }
+        if self.min_overlap.is_some() {
+            (patch.min_overlap, patch.max_overlap) = (self.min_overlap, None);
+        }
     }
 }
 
@@ -54,7 +57,7 @@ pub(crate) struct PatchArgs {
     #[command(flatten)]
     dim: DimArgs,
 
-    /// The largest number of nodes that an overlap asks for [default: 2 L]
+    /// The largest number of nodes that an overlap asks for [default: 2 L - 2]
     #[arg(long, value_name = "U")]
     max_overlap: Option<usize>,
 
@@ -105,16 +108,17 @@ struct Record<'a> {
 }
 
 pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
-    let run = RunDir::new(&args.run);
+    let mut work = open_stage(&args.run, StageName::Patch, context)?;
     let failed = || format!("could not make patches of `{}`", args.run.display());
-    let graph = open_graph(&run)?;
-    let clusters = read_partition(&run, graph.num_nodes()).with_context(failed)?;
-    let config = settings(args, &context.config.patch);
-    let (seed, progress) = (context.config.seed, &context.progress);
-    let dim = args.dim.dim(&context.config);
+    let graph = open_graph(&work.run)?;
+    let clusters = read_partition(&work.run, graph.num_nodes()).with_context(failed)?;
+    args.dim.put_into(&mut work.config);
+    work.config.patch = settings(args, &work.config.patch);
+    let Config { patch: config, embed, seed, .. } = &work.config;
     let (patches, report) =
-        make_patches(&graph, &clusters, &config, dim, seed, progress).with_context(failed)?;
-    write_patches(&run, &patches, &report).with_context(failed)?;
+        make_patches(&graph, &clusters, config, embed.dim, *seed, &context.progress).with_context(failed)?;
+    write_patches(&work.run, &patches, &report).with_context(failed)?;
+    work.finish(&[], context)?;
     let record = Record {
         report: &report,
         seconds: context.started.elapsed().as_secs_f64(),
@@ -126,7 +130,7 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
 
 /// The settings of the stage, flags included.
 fn settings(args: &PatchArgs, config: &PatchConfig) -> PatchConfig {
-    let mut config = args.dim.config(config);
+    let mut config = config.clone();
     config.max_overlap = args.max_overlap.or(config.max_overlap);
     config.degree = args.degree.unwrap_or(config.degree);
     config.cover = args.cover.map_or(config.cover, Into::into);

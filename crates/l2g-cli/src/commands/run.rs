@@ -1,36 +1,38 @@
 //! `l2g run [GRAPH]`: the whole way.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use anyhow::Context as _;
 use clap::Args;
-use local2global::align::align_run;
 use local2global::align::diagnostics::Diagnostics;
 use local2global::config::Config;
-use local2global::embed::embed_run;
-use local2global::graph::load::{Loaded, Summary};
+use local2global::evaluate::Scores;
+use local2global::graph::load::Summary;
 use local2global::graph::store;
 use local2global::memory;
-use local2global::partition::{PartitionReport, partition, write_partition};
-use local2global::patch::{PatchReport, make_patches, write_patches};
-use local2global::run_dir::{FileError, RunDir, write_atomically};
+use local2global::patch::PatchReport;
+use local2global::pipeline::{GraphSource, Pipeline, Plan, StageReport};
+use local2global::run_dir::RunDir;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use super::export::{ExportFormatArg, export};
 use super::graph::{InputArgs, default_folder, rows};
 use crate::context::Context;
 use crate::output::{bytes, grouped};
 
-/// Go the whole way, from a graph to its global embedding.
+/// Go the whole way, from a graph to its global embedding and scores.
 ///
 /// Reads the graph, splits it into clusters, grows them into overlapping patches, embeds
-/// every patch on its own, and stitches the patches together. Patches that are embedded
-/// already, with the same inputs and settings, are kept. The embedding is
-/// `5-alignment/embedding.npy`, one row per node of `1-graph`. Scores are still to come.
+/// every patch on its own, stitches the patches together, and scores the result. What an
+/// earlier run left in the folder is kept where its inputs and settings are the same and its
+/// files are undamaged; everything else is done, and the reason is told. So an interrupted run
+/// goes on where it was, and a changed option costs only the stages that depend on it.
+///
+/// The embedding is `5-alignment/embedding.npy`, one row per node of `1-graph`; the node ids
+/// lie in `1-graph`, and `--export` writes both into one file.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g run\n  l2g run edges.csv.gz --out runs/mine --set embed.dim=64\n  \
-    l2g run --config runs/mine/run.toml")]
+    l2g run --config runs/mine/run.toml --export parquet\n  l2g run edges.tsv --dry-run")]
 pub(crate) struct RunArgs {
     /// A data set by name, or a file; `l2g graph --help` lists the formats [default: cora]
     graph: Option<String>,
@@ -39,20 +41,23 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Train on the whole graph too, and score that beside the stitched embedding
+    #[arg(long)]
+    full: bool,
+
+    /// Write the embedding with its node ids, into `export/` of the run folder
+    #[arg(long, value_name = "FORMAT")]
+    export: Vec<ExportFormatArg>,
+
+    /// Only tell what would be done, with an estimate of memory and disk
+    #[arg(long)]
+    dry_run: bool,
+
     #[command(flatten)]
     input: InputArgs,
 }
 
-/// How long each stage took.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-struct Seconds {
-    graph: f64,
-    partition: f64,
-    patch: f64,
-    embed: f64,
-    align: f64,
-}
-
+/// What `--json` prints.
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(flatten)]
@@ -62,113 +67,113 @@ struct Record<'a> {
     oversampling: f64,
     verdict: &'a str,
     worst_patch: Option<&'a str>,
-    seconds: Seconds,
+    #[serde(flatten)]
+    scores: &'a Scores,
+    stages: &'a [StageReport],
+    seconds: serde_json::Map<String, serde_json::Value>,
     peak_bytes: Option<u64>,
+    exported: &'a [PathBuf],
     out: &'a Path,
-}
-
-/// Writes the settings, flags and defaults filled in, so that the run can be repeated.
-fn write_settings(run: &RunDir, config: &Config) -> Result<(), FileError> {
-    let version = env!("CARGO_PKG_VERSION");
-    write_atomically(&run.settings(), |sink| {
-        writeln!(
-            sink,
-            "# local2global {version}; repeat with `l2g run --config run.toml`\n{}",
-            config.to_toml()
-        )
-    })
 }
 
 pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     let mut config = context.config.clone();
     let input = args.graph.clone().or(config.graph.input.take()).unwrap_or_else(|| "cora".to_owned());
     config.graph = args.input.settings(&input, context);
+    config.evaluate.full |= args.full;
     let run = RunDir::new(args.out.clone().unwrap_or_else(|| default_folder(&input)));
-    let mut seconds = Seconds::default();
-
-    let loaded = timed(&mut seconds.graph, || {
-        let loaded = args.input.load(&config.graph, context)?;
-        write_settings(&run, &config)?;
-        store::write(&run.graph(), &loaded.graph, &loaded.summary)?;
-        Ok(loaded)
+    let folders = args.input.data_folders();
+    let mut pipeline = Pipeline::new(&run, config, GraphSource::Settings(&folders));
+    if args.dry_run {
+        let plan = pipeline.plan(&context.progress)?;
+        return context.output.show(&plan, &plan_rows(&plan));
+    }
+    let reports = pipeline.run(&context.progress, |report| {
+        context.output.say(&format!("{:9}  {}", report.stage.name(), outcome(report)));
     })?;
-    let report = split(&loaded, &run, &config, context, &mut seconds)?;
-    timed(&mut seconds.embed, || {
-        embed_run(&run, &config.embed, None, config.seed, &context.progress)
-            .context("could not embed the patches")
-    })?;
-    let found = timed(&mut seconds.align, || {
-        align_run(&run, &config.align, config.seed, &context.progress).context("could not align the patches")
-    })?;
-    show(&run, &config, &loaded.summary, &report, &found, seconds, context)
+    let mut exported = Vec::new();
+    for &format in &args.export {
+        exported.extend(export(&run, format.into(), None, context)?.files);
+    }
+    show(&run, &pipeline.config, &reports, &exported, context)
 }
 
-/// Does some work and notes how long it took.
-fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let started = Instant::now();
-    let result = work();
-    *seconds = started.elapsed().as_secs_f64();
-    result
+/// What became of a stage, in words.
+fn outcome(report: &StageReport) -> String {
+    match &report.reason {
+        None => "kept".to_owned(),
+        Some(reason) => format!("done in {:.2} s ({reason})", report.seconds),
+    }
 }
 
-/// Graph -> clusters -> patches.
-fn split(
-    loaded: &Loaded,
-    run: &RunDir,
-    config: &Config,
-    context: &Context,
-    seconds: &mut Seconds,
-) -> anyhow::Result<PatchReport> {
-    let Config { seed, embed, patch, .. } = config;
-    let graph = &loaded.graph;
-    let clusters = timed(&mut seconds.partition, || {
-        let smallest = patch.overlap_bounds(embed.dim)?.half_min();
-        let clusters = partition(graph, &config.partition, smallest, *seed, &context.progress)
-            .context("could not split the graph into clusters")?;
-        write_partition(run, &clusters, &PartitionReport::of(graph, &clusters))?;
-        Ok(clusters)
-    })?;
-    timed(&mut seconds.patch, || {
-        let (patches, report) = make_patches(graph, &clusters, patch, embed.dim, *seed, &context.progress)
-            .context("could not make patches")?;
-        write_patches(run, &patches, &report)?;
-        Ok(report)
-    })
+fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
+    let stage = |reason: &Option<String>| match reason {
+        None => "would be kept".to_owned(),
+        Some(reason) => format!("would be done ({reason})"),
+    };
+    let mut rows: Vec<_> =
+        plan.stages.iter().map(|planned| (planned.stage.name(), stage(&planned.reason))).collect();
+    let estimate = &plan.estimate;
+    rows.push(("nodes", grouped(estimate.nodes)));
+    let size = grouped(estimate.patch_nodes);
+    rows.push(("patches", format!("{}, of about {size} nodes", grouped(estimate.patches))));
+    rows.push(("memory", format!("about {}", bytes(estimate.memory_bytes))));
+    rows.push(("disk", format!("about {} if every stage is done", bytes(estimate.written_bytes))));
+    rows
+}
+
+/// A record that a stage left.
+fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+    use anyhow::Context as _;
+    let text = std::fs::read(path).with_context(|| format!("could not read `{}`", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("could not understand `{}`", path.display()))
 }
 
 fn show(
     run: &RunDir,
     config: &Config,
-    summary: &Summary,
-    report: &PatchReport,
-    found: &Diagnostics,
-    seconds: Seconds,
+    reports: &[StageReport],
+    exported: &[PathBuf],
     context: &Context,
 ) -> anyhow::Result<()> {
+    let summary = store::open(&run.graph())?.1.summary;
+    let patches: PatchReport = read(&run.patches().join("patches.json"))?;
+    let found: Diagnostics = read(&run.alignment().join("alignment.json"))?;
+    let scores: Scores = read(&run.evaluation().join("scores.json"))?;
+    let seconds = reports.iter().map(|report| (report.stage.name().to_owned(), report.seconds.into()));
     let record = Record {
-        summary,
+        summary: &summary,
         dim: config.embed.dim,
-        patches: report.patches,
-        oversampling: report.oversampling,
+        patches: patches.patches,
+        oversampling: patches.oversampling,
         verdict: &found.verdict,
         worst_patch: found.worst_patch.as_deref(),
-        seconds,
+        scores: &scores,
+        stages: reports,
+        seconds: seconds.collect(),
         peak_bytes: memory::peak_bytes(),
+        exported,
         out: run.root(),
     };
-    let mut table = rows(summary);
-    table.push(("patches", format!("{}, oversampling {:.2}", grouped(report.patches), report.oversampling)));
+    let mut table = rows(&summary);
+    let oversampling = patches.oversampling;
+    table.push(("patches", format!("{}, oversampling {oversampling:.2}", grouped(patches.patches))));
     table.push(("alignment", found.verdict.clone()));
-    table.push((
-        "seconds",
-        format!(
-            "graph {:.2}, partition {:.2}, patch {:.2}, embed {:.2}, align {:.2}",
-            seconds.graph, seconds.partition, seconds.patch, seconds.embed, seconds.align
-        ),
-    ));
+    table.extend(found.worst_patch.clone().map(|patch| ("worst patch", patch)));
+    table.extend(super::evaluate::rows(&scores));
+    table.push(("seconds", seconds_text(reports)));
     table.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
     let embedding = run.alignment().join("embedding.npy");
     let shape = format!("{} x {}", grouped(summary.nodes), config.embed.dim);
     table.push(("embedding", format!("{} ({shape})", embedding.display())));
+    table.extend(exported.iter().map(|path| ("exported", path.display().to_string())));
     context.output.show(&record, &table)
+}
+
+fn seconds_text(reports: &[StageReport]) -> String {
+    let text = |report: &StageReport| match report.reason {
+        None => format!("{} kept", report.stage.name()),
+        Some(_) => format!("{} {:.2}", report.stage.name(), report.seconds),
+    };
+    reports.iter().map(text).collect::<Vec<_>>().join(", ")
 }

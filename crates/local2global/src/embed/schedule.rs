@@ -18,13 +18,12 @@ use std::thread;
 use serde::Serialize;
 
 use super::best_of::{Candidate, Contest, RunRecord};
-use super::digest::Digest;
 use super::memory::PatchSize;
 use super::nn::clock::Clock;
-use super::{EmbedConfig, EmbedError, Embedder, Patch};
+use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, Patch, digest};
 use crate::graph::{Graph, NodeId};
 use crate::progress::Progress;
-use crate::run_dir::{patch_name, write_array, write_json};
+use crate::run_dir::{FileError, patch_name, write_array, write_json};
 use crate::seed::{Seed, Stage};
 
 /// What the stage did.
@@ -54,7 +53,10 @@ struct PatchRecord<'a> {
     runs: &'a [RunRecord],
     settings: &'a EmbedConfig,
     seed: Seed,
+    /// The digest of what it was made from.
     digest: String,
+    /// The digest of the file with the coordinates.
+    coordinates: String,
 }
 
 /// One patch that is to be embedded.
@@ -66,7 +68,7 @@ struct Job<'a> {
     embedder: Box<dyn Embedder>,
     num_runs: u32,
     bytes: u64,
-    digest: Digest,
+    digest: String,
 }
 
 /// One run of one job.
@@ -161,7 +163,7 @@ impl<'a> Job<'a> {
             nodes,
             num_runs: if embedder.is_random() { config.runs } else { 1 },
             bytes: embedder.memory_bytes(&PatchSize::new(graph, nodes), config.dim),
-            digest: Digest::new(graph, nodes, &config, seed),
+            digest: digest::of_patch(graph, nodes, &config, seed),
             name,
             config,
             embedder,
@@ -172,13 +174,16 @@ impl<'a> Job<'a> {
         [folder.join(format!("{}.npy", self.name)), folder.join(format!("{}.json", self.name))]
     }
 
-    /// Whether the files are there, made from the same inputs.
+    /// Whether the files are there, made from the same inputs, and undamaged. Given
+    /// coordinates are read again, since others may have changed them.
     fn is_done(&self, folder: &Path) -> bool {
         let [coordinates, record] = self.paths(folder);
         let record: Option<serde_json::Value> =
             fs::read(record).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let digest = record.as_ref().and_then(|record| record.get("digest")?.as_str());
-        digest == Some(&self.digest.to_string()) && coordinates.exists()
+        let text = |key: &str| record.as_ref().and_then(|record| record.get(key)?.as_str());
+        self.config.method != EmbedMethod::Given
+            && text("digest") == Some(&self.digest)
+            && crate::digest::of_file(&coordinates).is_ok_and(|found| text("coordinates") == Some(&found))
     }
 }
 
@@ -310,7 +315,9 @@ impl<'a> Stage4<'a> {
             runs,
             settings: &job.config,
             seed: self.seed,
-            digest: job.digest.to_string(),
+            digest: job.digest.clone(),
+            coordinates: crate::digest::of_file(&coordinates_path)
+                .map_err(FileError::at("read", &coordinates_path))?,
         };
         Ok(write_json(&record_path, &record)?)
     }

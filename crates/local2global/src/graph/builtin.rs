@@ -38,16 +38,36 @@ pub fn open(
     config: &GraphConfig,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
+    match locate(name, folders)? {
+        Source::BuiltIn(bytes) => load_built_in("built-in cora", bytes, config, progress),
+        Source::File(path) => load(&path, config, progress),
+    }
+}
+
+/// Where a graph comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It is part of the program.
+    BuiltIn(&'static [u8]),
+    /// A file, which may or may not exist.
+    File(PathBuf),
+}
+
+/// Finds the graph that a user names, without reading it.
+///
+/// # Errors
+/// [`ReadError`] for a known name without its file: which file is wanted and where.
+pub fn locate(name: &str, folders: &[PathBuf]) -> Result<Source, ReadError> {
     if Path::new(name).exists() || !NAMES.contains(&name) {
-        return load(Path::new(name), config, progress);
+        return Ok(Source::File(name.into()));
     }
     if name == "cora" {
-        return load_built_in("built-in cora", CORA, config, progress);
+        return Ok(Source::BuiltIn(CORA));
     }
     let spellings = [format!("{name}.npz"), format!("{}.npz", name.replace('-', "_"))];
     let candidates = folders.iter().flat_map(|folder| spellings.iter().map(move |file| folder.join(file)));
     match candidates.into_iter().find(|file| file.exists()) {
-        Some(file) => load(&file, config, progress),
+        Some(file) => Ok(Source::File(file)),
         None => {
             let places = folders.iter().map(|folder| folder.display().to_string()).collect();
             let [file, _] = spellings;

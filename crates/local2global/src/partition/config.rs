@@ -3,14 +3,15 @@
 //! ```toml
 //! [partition]
 //! method = "fennel"     # "metis" (default), "louvain", "given"
-//! clusters = 10         # or patch_size = 2000
+//! clusters = 10         # or patch_size = 2000; "auto" (default) follows from the graph
 //! passes = 3            # the method's own keys
 //! ```
 //!
 //! A key that the method does not have is refused.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{Fennel, Given, Graph, Louvain, Metis, Partition, PartitionError, Partitioner};
@@ -18,13 +19,34 @@ use crate::progress::Progress;
 use crate::seed::Seed;
 
 /// How many clusters to make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumClusters {
     /// This many.
     Clusters(usize),
     /// As many as it takes for clusters of about this many nodes.
     PatchSize(usize),
+    /// As many as it takes for clusters of about [`USUAL_PATCH_SIZE`] nodes, but at least
+    /// [`USUAL_CLUSTERS`], as long as each is twice as large as it must be.
+    Auto,
+}
+
+/// The nodes of a cluster, unless told otherwise.
+pub const USUAL_PATCH_SIZE: usize = 2000;
+
+/// The fewest clusters, unless told otherwise or the graph is too small.
+pub const USUAL_CLUSTERS: usize = 10;
+
+// By hand, because one key holds a number or the word "auto".
+impl Serialize for NumClusters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        match self {
+            Self::Clusters(count) => map.serialize_entry("clusters", count)?,
+            Self::PatchSize(size) => map.serialize_entry("patch_size", size)?,
+            Self::Auto => map.serialize_entry("clusters", "auto")?,
+        }
+        map.end()
+    }
 }
 
 /// The partitioners a configuration can name, as in `method = "fennel"`.
@@ -56,7 +78,8 @@ pub struct PartitionConfig {
 
 impl Default for PartitionConfig {
     fn default() -> Self {
-        Self::with_clusters(10)
+        let method = PartitionMethod::Metis(Metis::default());
+        Self { method, size: NumClusters::Auto }
     }
 }
 
@@ -67,11 +90,12 @@ impl PartitionConfig {
         Self { method, size: NumClusters::Clusters(clusters) }
     }
 
-    /// The number of clusters for a graph of `num_nodes` nodes.
+    /// The number of clusters for a graph of `num_nodes` nodes, if each is to have at least
+    /// `min_size` nodes.
     ///
     /// # Errors
     /// [`PartitionError`] if it is zero or larger than the number of nodes.
-    pub fn num_clusters(&self, num_nodes: usize) -> Result<usize, PartitionError> {
+    pub fn num_clusters(&self, num_nodes: usize, min_size: usize) -> Result<usize, PartitionError> {
         let zero = |key| PartitionError::Setting { key, found: "0".into(), needed: "at least 1" };
         match self.size {
             NumClusters::Clusters(0) => Err(zero("clusters")),
@@ -81,6 +105,10 @@ impl PartitionConfig {
             }
             NumClusters::Clusters(clusters) => Ok(clusters),
             NumClusters::PatchSize(size) => Ok((num_nodes + size / 2).div_euclid(size).max(1)),
+            NumClusters::Auto => {
+                let usual = (num_nodes / USUAL_PATCH_SIZE).max(USUAL_CLUSTERS);
+                Ok(usual.min(num_nodes / (2 * min_size.max(1))).max(1))
+            }
         }
     }
 }
@@ -121,6 +149,7 @@ impl<'de> Deserialize<'de> for PartitionConfig {
         let mut keys = Map::deserialize(deserializer)?;
         let size = match (keys.remove("clusters"), keys.remove("patch_size")) {
             (Some(_), Some(_)) => return Err(D::Error::custom("set either `clusters` or `patch_size`")),
+            (Some(Value::String(text)), None) if text == "auto" => NumClusters::Auto,
             (Some(count), None) => NumClusters::Clusters(whole_number("clusters", count)?),
             (None, Some(count)) => NumClusters::PatchSize(whole_number("patch_size", count)?),
             (None, None) => Self::default().size,
@@ -155,6 +184,7 @@ mod tests {
             r#"{"method": "fennel", "patch_size": 50, "passes": 4}"#,
             r#"{"method": "louvain", "clusters": 7}"#,
             r#"{"method": "given", "file": "clusters.csv"}"#,
+            r#"{"method": "metis", "clusters": "auto"}"#,
         ] {
             let config = parse(json).unwrap();
             assert_eq!(parse(&serde_json::to_string(&config).unwrap()).unwrap(), config);
@@ -171,9 +201,14 @@ mod tests {
 
     #[test]
     fn the_number_of_clusters_follows_from_the_patch_size() {
+        let auto = PartitionConfig::default();
+        // Cora in 128 dimensions gets the ten clusters of the paper.
+        assert_eq!(auto.num_clusters(2485, 65).unwrap(), 10);
+        assert_eq!(auto.num_clusters(1_000_000, 65).unwrap(), 500);
+        assert_eq!(auto.num_clusters(300, 65).unwrap(), 2);
         let config = PartitionConfig { size: NumClusters::PatchSize(100), ..Default::default() };
-        assert_eq!(config.num_clusters(1049).unwrap(), 10);
-        assert_eq!(config.num_clusters(1050).unwrap(), 11);
-        assert_eq!(config.num_clusters(3).unwrap(), 1);
+        assert_eq!(config.num_clusters(1049, 1).unwrap(), 10);
+        assert_eq!(config.num_clusters(1050, 1).unwrap(), 11);
+        assert_eq!(config.num_clusters(3, 1).unwrap(), 1);
     }
 }

@@ -31,7 +31,7 @@ mod loads;
 mod merge;
 
 pub use cluster_graph::{ClusterEdge, ClusterGraph};
-pub use config::{NumClusters, PartitionConfig, PartitionMethod};
+pub use config::{NumClusters, PartitionConfig, PartitionMethod, USUAL_CLUSTERS, USUAL_PATCH_SIZE};
 pub use fennel::Fennel;
 pub use files::{PartitionReport, read_partition, write_partition};
 pub use given::Given;
@@ -269,7 +269,7 @@ pub fn partition(
     if graph.num_nodes() == 0 {
         return Err(PartitionError::NoNodes);
     }
-    let num_clusters = config.num_clusters(graph.num_nodes())?;
+    let num_clusters = config.num_clusters(graph.num_nodes(), min_size)?;
     let given = matches!(config.method, PartitionMethod::Given(_));
     if num_clusters == 1 && !given {
         return Ok(Partition::whole(graph.num_nodes()));

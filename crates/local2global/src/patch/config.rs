@@ -75,7 +75,8 @@ impl PatchConfig {
     /// rotation in few dimensions, but poorly.
     pub const USUAL_MIN_OVERLAP: usize = 32;
 
-    /// The bounds on overlaps: as set, else `l = max(dim + 1, 32)` and `u = 2 l`.
+    /// The bounds on overlaps: as set, else `l = max(dim + 1, 32)` and `u = 2 (l - 1)`, which is
+    /// 129 and 256 in 128 dimensions, as in the paper.
     ///
     /// # Errors
     /// [`PatchError::Setting`] if `l` cannot fix a rotation in `dim` dimensions, or
@@ -86,12 +87,12 @@ impl PatchConfig {
     /// use local2global::patch::PatchConfig;
     ///
     /// let bounds = PatchConfig::default().overlap_bounds(128)?;
-    /// assert_eq!((bounds.min, bounds.max), (129, 258));
+    /// assert_eq!((bounds.min, bounds.max), (129, 256));
     /// # Ok::<(), local2global::patch::PatchError>(())
     /// ```
     pub fn overlap_bounds(&self, dim: usize) -> Result<OverlapBounds, PatchError> {
         let min = self.min_overlap.unwrap_or((dim + 1).max(Self::USUAL_MIN_OVERLAP));
-        let max = self.max_overlap.unwrap_or(2 * min);
+        let max = self.max_overlap.unwrap_or((2 * min).saturating_sub(2).max(min));
         if min < dim + 1 {
             let needed = format!("at least {} to align in {dim} dimensions", dim + 1);
             return Err(PatchError::Setting { key: "min_overlap", found: min.to_string(), needed });

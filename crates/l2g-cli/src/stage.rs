@@ -1,0 +1,43 @@
+//! What the commands of single stages have in common: the run folder is locked, the settings
+//! are those of the run, and the finished stage is noted, so that `l2g run` keeps it.
+
+use std::path::{Path, PathBuf};
+
+use local2global::config::Config;
+use local2global::pipeline::{GraphSource, Pipeline, RunLock, Sharing, StageName, Stamp};
+use local2global::run_dir::RunDir;
+
+use crate::context::Context;
+
+/// A stage of a run, at work.
+pub(crate) struct StageWork {
+    pub(crate) run: RunDir,
+    /// The settings of the run; flags of the command are put in by the command.
+    pub(crate) config: Config,
+    stage: StageName,
+    _lock: RunLock,
+}
+
+impl StageWork {
+    /// Takes a run folder into use for one stage.
+    pub(crate) fn begin(
+        run: &Path,
+        stage: StageName,
+        sharing: Sharing,
+        context: &Context,
+    ) -> anyhow::Result<Self> {
+        let run = RunDir::new(run);
+        let lock = RunLock::take(&run, sharing)?;
+        let config = context.config_of(&run)?;
+        Stamp::remove(&stage.folder(&run))?;
+        Ok(Self { run, config, stage, _lock: lock })
+    }
+
+    /// Notes that the stage is done with these settings; data sets known by name lie in
+    /// `data_folders`.
+    pub(crate) fn finish(self, data_folders: &[PathBuf], context: &Context) -> anyhow::Result<()> {
+        let Self { run, config, stage, .. } = self;
+        let pipeline = Pipeline::new(&run, config, GraphSource::Settings(data_folders));
+        Ok(pipeline.note_done(stage, context.started.elapsed().as_secs_f64())?)
+    }
+}

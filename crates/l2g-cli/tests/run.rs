@@ -1,0 +1,324 @@
+//! `l2g run`, through the real binary: resumed, interrupted, disturbed, repeated.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+
+/// A folder with a small graph, `graph.npz`, of three communities with features and labels.
+fn prepared() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["generate", "block-model", "--nodes", "240", "--communities", "3", "--mean-degree", "8"];
+    let more = ["--features", "12", "--words", "4", "--out", "graph.npz", "--quiet", "--seed", "5"];
+    let output = l2g(folder.path(), &[&arguments[..], &more].concat());
+    assert!(output.status.success(), "{}", text(&output));
+    folder
+}
+
+/// Settings that make a run short.
+const FAST: [&str; 14] = [
+    "--set",
+    "embed.dim=4",
+    "--set",
+    "embed.epochs=15",
+    "--set",
+    "partition.clusters=4",
+    "--set",
+    "patch.min_overlap=16",
+    "--set",
+    "evaluate.repeats=2",
+    "--set",
+    "embed.runs=2",
+    "--seed",
+    "3",
+];
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+    command.current_dir(folder).env_remove("L2G_DATA").args(arguments);
+    command
+}
+
+fn l2g(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+fn run<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "graph.npz", "--out", out][..], &FAST, more].concat()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Goes the whole way and returns what became of each stage: `kept`, or why it was done.
+fn stages(folder: &Path, arguments: &[&str]) -> BTreeMap<String, String> {
+    let output = l2g(folder, &[arguments, &["--json", "--quiet"]].concat());
+    assert!(output.status.success(), "{}", text(&output));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let stages = record["stages"].as_array().unwrap().iter().map(|stage| {
+        let reason = stage["reason"].as_str().unwrap_or("kept");
+        (stage["stage"].as_str().unwrap().to_owned(), reason.to_owned())
+    });
+    stages.collect()
+}
+
+/// The bytes of everything that must not differ between runs: arrays and scores.
+fn results(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(run).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            let inner = results(&path).into_iter();
+            found.extend(inner.map(|(name, bytes)| (Path::new(&entry.file_name()).join(name), bytes)));
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".npy") || name.ends_with(".npz") || name == "scores.json" {
+            found.insert(name.into(), fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+fn assert_same(a: &Path, b: &Path, what: &str) {
+    let (a, b) = (results(a), results(b));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{what}");
+    for (name, bytes) in &a {
+        assert!(bytes == &b[name], "{what}: {} differs", name.display());
+    }
+}
+
+#[test]
+fn a_rerun_does_only_what_has_changed() {
+    let folder = prepared();
+    let folder = folder.path();
+    let first = stages(folder, &run("run", &[]));
+    assert!(first.values().all(|reason| reason == "not done yet"), "{first:?}");
+    let again = stages(folder, &run("run", &[]));
+    assert!(again.values().all(|reason| reason == "kept"), "{again:?}");
+
+    let aligned = stages(folder, &run("run", &["--set", "align.weights=unit"]));
+    assert_eq!(aligned["embed"], "kept");
+    assert_eq!(aligned["align"], "inputs or settings have changed");
+    let retrained = stages(folder, &run("run", &["--set", "embed.dim=3"]));
+    assert_eq!((&*retrained["graph"], &*retrained["patch"]), ("kept", "kept"));
+    assert_eq!(retrained["embed"], "inputs or settings have changed");
+
+    // The same graph in a file that is written anew is the same graph.
+    fs::copy(folder.join("graph.npz"), folder.join("copy.npz")).unwrap();
+    fs::rename(folder.join("copy.npz"), folder.join("graph.npz")).unwrap();
+    assert_eq!(stages(folder, &run("run", &["--set", "embed.dim=3"]))["graph"], "kept");
+    // Another graph in the same place is not.
+    fs::remove_file(folder.join("graph.npz")).unwrap();
+    let other = ["generate", "block-model", "--nodes", "240", "--out", "graph.npz", "--quiet"];
+    assert!(l2g(folder, &other).status.success());
+    let changed = stages(folder, &run("run", &["--set", "embed.dim=3"]));
+    assert_eq!(changed["graph"], "inputs or settings have changed");
+}
+
+#[test]
+fn a_run_repeats_from_its_settings_on_any_number_of_threads() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("first", &["--threads", "1"]));
+    stages(folder, &["run", "--config", "first/run.toml", "--out", "second", "--threads", "2"]);
+    assert_same(&folder.join("first"), &folder.join("second"), "from run.toml");
+}
+
+#[test]
+fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
+    let folder = prepared();
+    let folder = folder.path();
+    let started = Instant::now();
+    stages(folder, &run("undisturbed", &[]));
+    let usual = started.elapsed();
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let mut hit = 0;
+    for case in 0..12 {
+        let out = format!("killed-{case}");
+        let mut kills = 0;
+        while kills < 3 {
+            let mut child = command(folder, &run(&out, &["--quiet"])).stderr(Stdio::null()).spawn().unwrap();
+            thread::sleep(Duration::from_secs_f64(random.random_range(0.0..usual.as_secs_f64())));
+            hit += usize::from(child.try_wait().unwrap().is_none());
+            child.kill().unwrap();
+            child.wait().unwrap();
+            kills += 1;
+        }
+        stages(folder, &run(&out, &[]));
+        assert_same(&folder.join("undisturbed"), &folder.join(&out), &format!("case {case}"));
+    }
+    assert!(hit >= 15, "only {hit} of 36 runs were still going when they were killed");
+}
+
+#[test]
+fn damaged_and_missing_files_are_made_again() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("good", &[]));
+    stages(folder, &run("bad", &[]));
+    let bad = folder.join("bad");
+    type Damage = fn(&Path);
+    let damages: [(&str, &str, Damage); 5] = [
+        ("1-graph/indices.npy", "graph", |path| fs::write(path, b"").unwrap()),
+        ("2-partition/clusters.npy", "partition", |path| fs::remove_file(path).unwrap()),
+        ("3-patches/patch-00001.weights.npy", "patch", |path| {
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        }),
+        ("4-embeddings/patch-00002.npy", "embed", |path| {
+            let mut bytes = fs::read(path).unwrap();
+            *bytes.last_mut().unwrap() ^= 1;
+            fs::write(path, bytes).unwrap();
+        }),
+        ("5-alignment/embedding.npy", "align", |path| fs::remove_file(path).unwrap()),
+    ];
+    for (file, stage, damage) in damages {
+        damage(&bad.join(file));
+        let found = stages(folder, &run("bad", &[]));
+        let name = Path::new(file).file_name().unwrap().to_string_lossy();
+        assert_eq!(found[stage], format!("`{name}` is damaged or missing"));
+        // What follows is kept: the stage leaves the same arrays again.
+        assert_eq!(found.values().filter(|reason| *reason != "kept").count(), 1, "{found:?}");
+        assert_same(&folder.join("good"), &bad, file);
+    }
+}
+
+#[test]
+fn two_runs_stay_out_of_one_folder() {
+    let folder = prepared();
+    let folder = folder.path();
+    let long = ["--set", "embed.epochs=100000", "--quiet"];
+    let mut child = command(folder, &run("run", &long)).spawn().unwrap();
+    let lock = folder.join("run/.lock");
+    while fs::read_to_string(&lock).map_or(true, |holder| holder.is_empty()) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let output = l2g(folder, &run("run", &[]));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output);
+    assert!(told.contains(&format!("error: run folder `run` is in use by process {}", child.id())), "{told}");
+    assert!(told.contains("hint: wait for the other run"), "{told}");
+}
+
+#[test]
+fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
+    let folder = prepared();
+    let folder = folder.path();
+    let output = l2g(folder, &run("run", &["--dry-run", "--json", "--quiet"]));
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(!folder.join("run").exists());
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plan["stages"][0]["reason"], "not done yet");
+    assert_eq!(plan["stages"][1]["reason"], "graph is done anew");
+    assert!(plan["estimate"]["memory_bytes"].as_u64().unwrap() > 0);
+    stages(folder, &run("run", &[]));
+    let output = l2g(folder, &run("run", &["--dry-run", "--set", "align.weights=unit"]));
+    let told = text(&output);
+    assert!(told.contains("embed      would be kept"), "{told}");
+    assert!(told.contains("align      would be done (inputs or settings have changed)"), "{told}");
+    assert!(told.contains("evaluate   would be done (align is done anew)"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_takes_no_more_is_told_and_nothing_is_lost() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("good", &[]));
+    // Files may grow to so many blocks of 512 bytes; the graph fits, larger arrays do not.
+    let arguments = run("full", &[]).join(" ");
+    let binary = assert_cmd::cargo::cargo_bin!("l2g");
+    let limited = format!("trap '' XFSZ; ulimit -f 8; exec {} {arguments}", binary.display());
+    let output = Command::new("sh").current_dir(folder).args(["-c", &limited]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("could not write"), "{}", text(&output));
+    stages(folder, &run("full", &[]));
+    assert_same(&folder.join("good"), &folder.join("full"), "after a full disk");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = prepared();
+    let folder = folder.path();
+    fs::write(folder.join("file"), b"").unwrap();
+    let output = l2g(folder, &run("file/run", &[]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("error: could not create `file/run`"), "{}", text(&output));
+
+    let closed = folder.join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(closed.join("probe"), b"").is_ok() {
+        eprintln!("skipped in part: this user may write into read-only folders");
+        return;
+    }
+    let output = l2g(folder, &run("closed/run", &[]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("could not create `closed/run`"), "{}", text(&output));
+}
+
+#[test]
+fn stages_done_one_by_one_are_kept_by_a_run() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("whole", &[]));
+    // The settings of a run are those of its later stages too.
+    fs::create_dir(folder.join("single")).unwrap();
+    fs::copy(folder.join("whole/run.toml"), folder.join("single/run.toml")).unwrap();
+    let graph = ["graph", "graph.npz", "--config", "whole/run.toml", "--out", "single", "--quiet"];
+    assert!(l2g(folder, &graph).status.success());
+    for stage in ["partition", "patch", "embed", "align", "evaluate"] {
+        let output = l2g(folder, &[stage, "single", "--quiet"]);
+        assert!(output.status.success(), "{stage}: {}", text(&output));
+    }
+    assert_same(&folder.join("whole"), &folder.join("single"), "stage by stage");
+    let kept = stages(folder, &["run", "--config", "single/run.toml", "--out", "single"]);
+    assert!(kept.values().all(|reason| reason == "kept"), "{kept:?}");
+}
+
+#[test]
+fn the_whole_graph_is_trained_too_when_asked_for_and_the_result_exported() {
+    let folder = prepared();
+    let folder = folder.path();
+    let arguments = run("run", &["--full", "--export", "csv", "--export", "parquet", "--json", "--quiet"]);
+    let output = l2g(folder, &arguments);
+    assert!(output.status.success(), "{}", text(&output));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for scenario in ["full", "l2g", "no_trans"] {
+        assert!(record["auc"][scenario].as_f64().unwrap() > 0.4, "{record}");
+    }
+    for file in ["embedding.csv", "embedding.parquet"] {
+        assert!(folder.join("run/export").join(file).exists());
+    }
+}
+
+#[test]
+fn the_log_is_json_where_asked_for() {
+    let folder = prepared();
+    let output = l2g(folder.path(), &run("run", &["--log", "json"]));
+    assert!(output.status.success());
+    let lines = text(&output);
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let named = |event: &str| events.iter().filter(|line| line["event"] == event).count();
+    assert!(named("begin") > 3 && named("begin") == named("end"), "{lines}");
+    assert_eq!((named("message"), named("result")), (6, 1));
+    let failed = l2g(folder.path(), &["run", "nowhere.txt", "--log", "json"]);
+    let line: Value = serde_json::from_str(text(&failed).lines().last().unwrap()).unwrap();
+    assert_eq!(line["event"], "error");
+    assert!(line["hint"].as_str().unwrap().starts_with("GRAPH is a file"), "{line}");
+}

@@ -1,0 +1,68 @@
+//! Why a run failed.
+
+use std::path::PathBuf;
+
+use crate::align::AlignFilesError;
+use crate::embed::EmbedError;
+use crate::evaluate::EvaluateError;
+use crate::graph::held_out::HoldOutError;
+use crate::graph::io::ReadError;
+use crate::graph::store::StoreError;
+use crate::npy::NpyError;
+use crate::partition::PartitionError;
+use crate::patch::PatchError;
+use crate::run_dir::FileError;
+
+/// Why a run failed: the stage, with its own error as the source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages name the fields")]
+pub enum PipelineError {
+    /// Somebody else works in the folder.
+    #[error(
+        "run folder `{}` is in use{}",
+        run.display(),
+        holder.map_or(String::new(), |id| format!(" by process {id}"))
+    )]
+    Locked { run: PathBuf, holder: Option<u32> },
+
+    /// The graph could not be read.
+    #[error("could not read the graph")]
+    Graph(#[from] ReadError),
+
+    /// Edges could not be held out.
+    #[error("could not hold out edges")]
+    HoldOut(#[from] HoldOutError),
+
+    /// The graph could not be stored, or opened again.
+    #[error("could not store the graph")]
+    Store(#[from] StoreError),
+
+    /// The graph could not be split.
+    #[error("could not split the graph into clusters")]
+    Partition(#[from] PartitionError),
+
+    /// The patches could not be made.
+    #[error("could not make patches")]
+    Patch(#[from] PatchError),
+
+    /// The patches could not be embedded.
+    #[error("could not embed the patches")]
+    Embed(#[from] EmbedError),
+
+    /// The patches could not be aligned.
+    #[error("could not align the patches")]
+    Align(#[from] AlignFilesError),
+
+    /// The embedding could not be scored.
+    #[error("could not score the embedding")]
+    Evaluate(#[from] EvaluateError),
+
+    /// A file of the run could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+
+    /// An array of the run could not be read.
+    #[error("`{}`: {source}", path.display())]
+    Array { path: PathBuf, source: NpyError },
+}

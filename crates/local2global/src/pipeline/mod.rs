@@ -1,0 +1,325 @@
+//! The stages joined: from a graph to scores, doing only what has to be done.
+//!
+//! ```text
+//! graph -> partition -> patch -> embed -> align -> evaluate
+//! ```
+//!
+//! Each stage reads the files of earlier ones and leaves its own, with a [`Stamp`] of what it
+//! was made from. Before a stage is done, its stamp is checked: the digest of its settings and
+//! inputs, and every file it left. So a rerun does what is missing, stale or damaged, and says
+//! which and why; changing the dimension trains again, changing an alignment option only aligns
+//! again. A stage that is done anew but leaves the same arrays stops the wave: what follows is
+//! kept. Embedding remembers each patch on its own, so an interrupted run loses at most the
+//! patches that were under way.
+//!
+//! A [`RunLock`] keeps two runs out of one folder. [`Pipeline::plan`] tells what would be done,
+//! and about how much memory and disk it would take.
+
+mod error;
+
+mod inputs;
+
+mod lock;
+
+mod plan;
+
+mod stamp;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Serialize;
+
+pub use error::PipelineError;
+pub use lock::{RunLock, Sharing};
+pub use plan::{Estimate, Plan, PlannedStage};
+pub use stamp::{Reason, Stamp};
+
+use crate::align::align_run;
+use crate::config::Config;
+use crate::embed::{EmbedMethod, embed_patches, embed_run};
+use crate::evaluate::evaluate_run;
+use crate::graph::load::Loaded;
+use crate::graph::{Graph, NodeId, builtin, store};
+use crate::npy;
+use crate::partition::{NumClusters, PartitionReport, partition, read_partition, write_partition};
+use crate::patch::{make_patches, write_patches};
+use crate::progress::Progress;
+use crate::run_dir::{RunDir, patch_name, write_array, write_atomically};
+
+/// A stage of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the stages are the modules")]
+pub enum StageName {
+    Graph,
+    Partition,
+    Patch,
+    Embed,
+    Align,
+    Evaluate,
+}
+
+impl StageName {
+    /// All stages, in the order of the data.
+    pub const ALL: [Self; 6] =
+        [Self::Graph, Self::Partition, Self::Patch, Self::Embed, Self::Align, Self::Evaluate];
+
+    /// The name, as in settings and commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Graph => "graph",
+            Self::Partition => "partition",
+            Self::Patch => "patch",
+            Self::Embed => "embed",
+            Self::Align => "align",
+            Self::Evaluate => "evaluate",
+        }
+    }
+
+    /// Its folder in a run.
+    pub fn folder(self, run: &RunDir) -> PathBuf {
+        match self {
+            Self::Graph => run.graph(),
+            Self::Partition => run.partition(),
+            Self::Patch => run.patches(),
+            Self::Embed => run.embeddings(),
+            Self::Align => run.alignment(),
+            Self::Evaluate => run.evaluation(),
+        }
+    }
+
+    /// The stages whose files it reads.
+    fn reads(self) -> &'static [Self] {
+        match self {
+            Self::Graph => &[],
+            Self::Partition => &[Self::Graph],
+            Self::Patch => &[Self::Graph, Self::Partition],
+            Self::Embed => &[Self::Graph, Self::Patch],
+            Self::Align => &[Self::Patch, Self::Embed],
+            Self::Evaluate => &[Self::Graph, Self::Align],
+        }
+    }
+}
+
+/// What became of one stage.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StageReport {
+    /// The stage.
+    pub stage: StageName,
+    /// Why it was done; none if what was there was kept.
+    pub reason: Option<String>,
+    /// How long it took now.
+    pub seconds: f64,
+}
+
+/// Where the graph comes from.
+#[derive(Debug)]
+pub enum GraphSource<'a> {
+    /// What the settings name; data sets known by name are looked for in these folders.
+    Settings(&'a [PathBuf]),
+    /// A graph in memory.
+    Memory(&'a Loaded),
+}
+
+/// A run: its folder, its settings, and where its graph comes from.
+#[derive(Debug)]
+pub struct Pipeline<'a> {
+    /// The run folder.
+    pub run: &'a RunDir,
+    /// All settings.
+    pub config: Config,
+    /// Where the graph comes from.
+    pub source: GraphSource<'a>,
+}
+
+impl<'a> Pipeline<'a> {
+    /// A run of the given settings.
+    pub fn new(run: &'a RunDir, config: Config, source: GraphSource<'a>) -> Self {
+        Self { run, config, source }
+    }
+
+    /// Goes the whole way, keeping what is there; `told` hears of each stage when it is over.
+    ///
+    /// Settings that follow from the graph are filled in, and all are written to `run.toml`.
+    ///
+    /// # Errors
+    /// [`PipelineError`] of the stage that failed, or if another run uses the folder. What
+    /// earlier stages left stays.
+    pub fn run(
+        &mut self,
+        progress: &dyn Progress,
+        mut told: impl FnMut(&StageReport),
+    ) -> Result<Vec<StageReport>, PipelineError> {
+        let _lock = RunLock::take(self.run, Sharing::Alone)?;
+        for folder in
+            StageName::ALL.map(|stage| stage.folder(self.run)).iter().chain([&self.run.root().into()])
+        {
+            stamp::tidy(folder)?;
+        }
+        let mut reports = Vec::new();
+        for stage in StageName::ALL {
+            let report = self.bring_up_to_date(stage, progress)?;
+            if stage == StageName::Graph {
+                let (_, description) = store::open(&self.run.graph())?;
+                self.fill_in_for(description.summary.nodes)?;
+                write_settings(self.run, &self.config)?;
+            }
+            told(&report);
+            reports.push(report);
+        }
+        Ok(reports)
+    }
+
+    /// Does one stage unless what it left is current.
+    fn bring_up_to_date(
+        &self,
+        stage: StageName,
+        progress: &dyn Progress,
+    ) -> Result<StageReport, PipelineError> {
+        let started = Instant::now();
+        let inputs = self.inputs(stage)?;
+        let reason = match self.check(stage, &inputs) {
+            Ok(_) => None,
+            Err(reason) => {
+                Stamp::remove(&stage.folder(self.run))?;
+                self.execute(stage, progress)?;
+                Stamp::make(&stage.folder(self.run), inputs, started.elapsed().as_secs_f64())?;
+                Some(reason.to_string())
+            }
+        };
+        Ok(StageReport { stage, reason, seconds: started.elapsed().as_secs_f64() })
+    }
+
+    /// Notes that a stage was done with the settings of this pipeline, so that a later run
+    /// keeps it; does nothing if the stages before it are not noted.
+    ///
+    /// # Errors
+    /// [`PipelineError`] if a file cannot be read or written.
+    pub fn note_done(&self, stage: StageName, seconds: f64) -> Result<(), PipelineError> {
+        let noted = stage.reads().iter().all(|earlier| Stamp::read(&earlier.folder(self.run)).is_some());
+        if noted {
+            Stamp::make(&stage.folder(self.run), self.inputs(stage)?, seconds)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, stage: StageName, inputs: &str) -> Result<Stamp, Reason> {
+        if stage == StageName::Embed && self.config.embed.method == EmbedMethod::Given {
+            return Err(Reason::Given);
+        }
+        Stamp::check(&stage.folder(self.run), inputs)
+    }
+
+    /// Fills in the settings that follow from the size of the graph.
+    fn fill_in_for(&mut self, num_nodes: usize) -> Result<(), PipelineError> {
+        let Config { partition, patch, embed, .. } = &mut self.config;
+        let bounds = patch.overlap_bounds(embed.dim)?;
+        (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));
+        if partition.size == NumClusters::Auto {
+            partition.size = NumClusters::Clusters(partition.num_clusters(num_nodes, bounds.half_min())?);
+        }
+        Ok(())
+    }
+
+    /// Does one stage, from files to files.
+    fn execute(&self, stage: StageName, progress: &dyn Progress) -> Result<(), PipelineError> {
+        let Config { seed, partition: clustering, patch, embed, align, evaluate, .. } = &self.config;
+        let run = self.run;
+        match stage {
+            StageName::Graph => self.read_graph(progress)?,
+            StageName::Partition => {
+                let graph = self.graph()?;
+                let smallest = patch.overlap_bounds(embed.dim)?.half_min();
+                let clusters = partition(&graph, clustering, smallest, *seed, progress)?;
+                write_partition(run, &clusters, &PartitionReport::of(&graph, &clusters))?;
+            }
+            StageName::Patch => {
+                let graph = self.graph()?;
+                let clusters = read_partition(run, graph.num_nodes())?;
+                let (patches, report) = make_patches(&graph, &clusters, patch, embed.dim, *seed, progress)?;
+                write_patches(run, &patches, &report)?;
+            }
+            StageName::Embed => {
+                embed_run(run, embed, None, *seed, progress)?;
+                self.remove_other_embeddings()?;
+            }
+            StageName::Align => {
+                align_run(run, align, *seed, progress)?;
+            }
+            StageName::Evaluate => {
+                self.embed_whole(progress)?;
+                evaluate_run(run, evaluate, *seed, progress)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn graph(&self) -> Result<Graph, PipelineError> {
+        Ok(store::open(&self.run.graph())?.0)
+    }
+
+    fn read_graph(&self, progress: &dyn Progress) -> Result<(), PipelineError> {
+        let read;
+        let loaded = match self.source {
+            GraphSource::Memory(loaded) => loaded,
+            GraphSource::Settings(folders) => {
+                let config = &self.config.graph;
+                let name = config.input.as_deref().unwrap_or("cora");
+                let whole = builtin::open(name, folders, config, progress)?;
+                read = whole.hold_out(config.hold_out, self.config.seed)?;
+                &read
+            }
+        };
+        Ok(store::write(&self.run.graph(), &loaded.graph, &loaded.summary)?)
+    }
+
+    /// Removes coordinates of patches that are no more.
+    fn remove_other_embeddings(&self) -> Result<(), PipelineError> {
+        let (patches, embeddings) = (self.run.patches(), self.run.embeddings());
+        let exists = |index: usize, folder: &Path| folder.join(format!("{}.npy", patch_name(index))).exists();
+        let first_gone = (0..).find(|&index| !exists(index, &patches)).unwrap_or(0);
+        for index in (first_gone..).take_while(|&index| exists(index, &embeddings)) {
+            for end in ["npy", "json"] {
+                let path = embeddings.join(format!("{}.{end}", patch_name(index)));
+                fs::remove_file(&path).map_err(crate::run_dir::FileError::at("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Trains on the whole graph at once, for comparison, if the settings ask for it.
+    fn embed_whole(&self, progress: &dyn Progress) -> Result<(), PipelineError> {
+        let folder = self.run.evaluation();
+        let target = folder.join("full.npy");
+        if !self.config.evaluate.full {
+            if target.exists() {
+                fs::remove_file(&target).map_err(crate::run_dir::FileError::at("remove", &target))?;
+            }
+            return Ok(());
+        }
+        let graph = self.graph()?;
+        let whole: Vec<NodeId> = graph.nodes().collect();
+        let Config { seed, embed, .. } = &self.config;
+        let embed = crate::embed::EmbedConfig { patches: Default::default(), ..embed.clone() };
+        let work = folder.join("full");
+        embed_patches(&graph, &[whole], None, &embed, *seed, &work, progress)?;
+        let path = work.join(format!("{}.npy", patch_name(0)));
+        let array = npy::read::<f32>(&path).map_err(|source| PipelineError::Array { path, source })?;
+        Ok(write_array(&target, &array.shape, &array.values)?)
+    }
+}
+
+/// Writes the settings, defaults filled in, so that the run can be repeated.
+fn write_settings(run: &RunDir, config: &Config) -> Result<(), PipelineError> {
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(write_atomically(&run.settings(), |sink| {
+        writeln!(
+            sink,
+            "# local2global {version}; repeat with `l2g run --config run.toml`\n{}",
+            config.to_toml()
+        )
+    })?)
+}

@@ -1,0 +1,147 @@
+//! What a run would do, told beforehand.
+
+use rayon::current_num_threads;
+use serde::Serialize;
+
+use super::{GraphSource, Pipeline, PipelineError, Reason, StageName};
+use crate::config::Config;
+use crate::embed::memory::PatchSize;
+use crate::graph::{Features, Graph, builtin, store};
+use crate::progress::Progress;
+
+/// Up to about so many rows, alignment may decompose its matrix as a whole.
+const DENSE_ROWS: u64 = 3500;
+
+/// The program itself, and what it reads and writes through.
+const BASE_BYTES: u64 = 24 << 20;
+
+/// What a run would do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// Every stage, in order.
+    pub stages: Vec<PlannedStage>,
+    /// What it would take.
+    pub estimate: Estimate,
+}
+
+/// What a run would do about one stage.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedStage {
+    /// The stage.
+    pub stage: StageName,
+    /// Why it would be done; none if what is there would be kept.
+    pub reason: Option<String>,
+}
+
+/// About how much a run takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Estimate {
+    /// Nodes of the graph.
+    pub nodes: usize,
+    /// Patches.
+    pub patches: usize,
+    /// Nodes of a usual patch.
+    pub patch_nodes: usize,
+    /// Memory at the peak, in bytes.
+    pub memory_bytes: u64,
+    /// Bytes of all files, as if every stage were done.
+    pub written_bytes: u64,
+}
+
+impl Pipeline<'_> {
+    /// Tells what [`Pipeline::run`] would do, without writing anything. A graph that is not
+    /// stored yet is read, since everything depends on its size.
+    ///
+    /// # Errors
+    /// [`PipelineError`] if the graph cannot be read, or a setting makes no sense.
+    pub fn plan(&mut self, progress: &dyn Progress) -> Result<Plan, PipelineError> {
+        let mut stages: Vec<PlannedStage> = Vec::new();
+        let mut estimate = Estimate::default();
+        for stage in StageName::ALL {
+            let redone = stage.reads().iter().find(|earlier| {
+                stages.iter().any(|planned| planned.stage == **earlier && planned.reason.is_some())
+            });
+            let reason = match redone {
+                Some(earlier) => Some(Reason::After(earlier.name())),
+                None => self.check(stage, &self.inputs(stage)?).err(),
+            };
+            if stage == StageName::Graph {
+                estimate = self.estimate(reason.is_none(), progress)?;
+            }
+            stages.push(PlannedStage { stage, reason: reason.map(|reason| reason.to_string()) });
+        }
+        Ok(Plan { stages, estimate })
+    }
+
+    fn estimate(&mut self, stored: bool, progress: &dyn Progress) -> Result<Estimate, PipelineError> {
+        if stored {
+            return self.estimate_for(&store::open(&self.run.graph())?.0);
+        }
+        match self.source {
+            GraphSource::Memory(loaded) => self.estimate_for(&loaded.graph),
+            GraphSource::Settings(folders) => {
+                let config = &self.config.graph;
+                let name = config.input.as_deref().unwrap_or("cora");
+                let loaded = builtin::open(name, folders, config, progress)?;
+                self.estimate_for(&loaded.graph)
+            }
+        }
+    }
+
+    fn estimate_for(&mut self, graph: &Graph) -> Result<Estimate, PipelineError> {
+        self.fill_in_for(graph.num_nodes())?;
+        let Config { partition, patch, embed, evaluate, .. } = &self.config;
+        let bounds = patch.overlap_bounds(embed.dim)?;
+        let (nodes, dim) = (graph.num_nodes(), embed.dim);
+        let patches = partition.num_clusters(nodes, bounds.half_min())?;
+        // A patch takes about (l + u) / 4 nodes from each of its neighbours.
+        let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
+        let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
+        let patch_nodes = (nodes / patches + borrowed).min(nodes);
+        let size = |patch_nodes: usize| scaled_size(graph, patch_nodes);
+        let embedder = embed.embedder();
+        let in_flight = patches.min(current_num_threads()) as u64;
+        let mut training = in_flight * embedder.memory_bytes(&size(patch_nodes), dim);
+        if embed.memory_bytes > 0 {
+            training = training.min(embed.memory_bytes);
+        }
+        if evaluate.full {
+            training = training.max(embedder.memory_bytes(&size(nodes), dim));
+        }
+        let graph_bytes = size(nodes).graph_bytes();
+        let patch_edges = (patch.degree * patches as f64 / 2.0).ceil() as u64;
+        let (nodes_u64, dim_u64, patches_u64) = (nodes as u64, dim as u64, patches as u64);
+        let rotations = 8 * dim_u64 * dim_u64;
+        // Relative rotations, and some six tall matrices of the eigen-solver; a problem that is
+        // not large is decomposed as a whole.
+        let rows = patches_u64 * dim_u64;
+        let dense = if rows <= DENSE_ROWS { 32 * rows * rows } else { 0 };
+        let aligning = ((patch_edges + 6 * patches_u64) * rotations).max(dense);
+        let total_patch_nodes = patches_u64 * patch_nodes as u64;
+        let written_bytes = graph_bytes
+            + 4 * nodes_u64
+            + total_patch_nodes * (12 + 4 * dim_u64)
+            + 8 * dim_u64 * nodes_u64
+            + 4 * nodes_u64
+            + patches_u64 * rotations;
+        // Reading a graph takes some 2.4 times its size.
+        let memory_bytes = BASE_BYTES + (5 * graph_bytes / 2).max(graph_bytes + training.max(aligning));
+        Ok(Estimate { nodes, patches, patch_nodes, memory_bytes, written_bytes })
+    }
+}
+
+/// The size of a patch of so many nodes, if it is like the whole graph.
+fn scaled_size(graph: &Graph, patch_nodes: usize) -> PatchSize {
+    let share = patch_nodes as f64 / graph.num_nodes().max(1) as f64;
+    let scale = |count: usize| (count as f64 * share).ceil() as usize;
+    let entries = match graph.features() {
+        Some(Features::Sparse(sparse)) => Some(scale(sparse.values().len())),
+        _ => None,
+    };
+    PatchSize {
+        num_nodes: patch_nodes,
+        num_edges: scale(graph.num_directed_edges()),
+        num_features: graph.features().map(Features::width),
+        num_entries: entries,
+    }
+}

@@ -1,0 +1,234 @@
+//! What a finished stage was made from, and what it left: `stage.json` in its folder.
+//!
+//! ```text
+//! inputs   digest of the stage's settings, the seed, the version, and the outputs of the
+//!          stages it reads
+//! files    name, size and digest of every file in the folder
+//! output   digest of the arrays among them, which is what later stages read
+//! ```
+//!
+//! The stamp is written last and removed first, so a folder with a stamp is finished. Records
+//! in JSON tell seconds too, which differ from run to run; so they do not enter `output`.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::{self, Digest};
+use crate::run_dir::{FileError, write_json};
+
+/// The name of the stamp in the folder of a stage.
+const FILE: &str = "stage.json";
+
+/// Files under this prefix are being written.
+const UNFINISHED: &str = ".writing-";
+
+/// The stamp of a finished stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The digest of what the stage was made from.
+    pub inputs: String,
+    /// The digest of what it left for later stages.
+    pub output: String,
+    /// How long it took.
+    pub seconds: f64,
+    files: Vec<StampedFile>,
+}
+
+/// A file that a stage left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct StampedFile {
+    name: String,
+    bytes: u64,
+    digest: String,
+}
+
+/// Why a stage has to be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// It was never finished.
+    #[error("not done yet")]
+    Missing,
+    /// It was made from other inputs or settings.
+    #[error("inputs or settings have changed")]
+    Changed,
+    /// A file is not what the stage left.
+    #[error("`{0}` is damaged or missing")]
+    Damaged(String),
+    /// A stage before it will be done.
+    #[error("{0} is done anew")]
+    After(&'static str),
+    /// Its coordinates come from files that others write.
+    #[error("given coordinates are read anew")]
+    Given,
+}
+
+impl Stamp {
+    /// The stamp of a folder, if it is finished, made from these inputs, and undamaged.
+    ///
+    /// # Errors
+    /// The reason why the stage has to be done.
+    pub fn check(folder: &Path, inputs: &str) -> Result<Self, Reason> {
+        let bytes = fs::read(folder.join(FILE)).map_err(|_| Reason::Missing)?;
+        let stamp: Self = serde_json::from_slice(&bytes).map_err(|_| Reason::Damaged(FILE.into()))?;
+        if stamp.inputs != inputs {
+            return Err(Reason::Changed);
+        }
+        let damaged = stamp.files.par_iter().find_first(|file| !file.is_intact(folder));
+        match damaged {
+            Some(file) => Err(Reason::Damaged(file.name.clone())),
+            None => Ok(stamp),
+        }
+    }
+
+    /// The stamp of a folder whoever made it, without a look at its other files.
+    pub fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()
+    }
+
+    /// Stamps a finished folder.
+    ///
+    /// # Errors
+    /// [`FileError`] if a file cannot be read, or the stamp cannot be written.
+    pub fn make(folder: &Path, inputs: String, seconds: f64) -> Result<Self, FileError> {
+        let names = names(folder)?;
+        let stamped: Result<Vec<StampedFile>, FileError> =
+            names.into_par_iter().map(|name| StampedFile::of(folder, name)).collect();
+        let files = stamped?;
+        let mut output = Digest::default();
+        for file in files.iter().filter(|file| file.is_array()) {
+            output.add_text(&file.name);
+            output.add_text(&file.digest);
+        }
+        let stamp = Self { inputs, output: output.to_string(), seconds, files };
+        write_json(&folder.join(FILE), &stamp)?;
+        Ok(stamp)
+    }
+
+    /// Takes the stamp off a folder.
+    ///
+    /// # Errors
+    /// [`FileError`] if it cannot be removed.
+    pub fn remove(folder: &Path) -> Result<(), FileError> {
+        let stamp = folder.join(FILE);
+        match fs::remove_file(&stamp) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(FileError::at("remove", &stamp)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Removes what interrupted writes left in a folder. Nobody else may be writing there.
+///
+/// # Errors
+/// [`FileError`] if something cannot be removed.
+pub(super) fn tidy(folder: &Path) -> Result<(), FileError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    for name in all_names(folder)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
+        let path = folder.join(name);
+        fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
+    }
+    Ok(())
+}
+
+impl StampedFile {
+    fn of(folder: &Path, name: String) -> Result<Self, FileError> {
+        let path = folder.join(&name);
+        let bytes = fs::metadata(&path).map_err(FileError::at("read", &path))?.len();
+        let digest = digest::of_file(&path).map_err(FileError::at("read", &path))?;
+        Ok(Self { name, bytes, digest })
+    }
+
+    fn is_intact(&self, folder: &Path) -> bool {
+        let path = folder.join(&self.name);
+        let size = fs::metadata(&path).map(|data| data.len());
+        size.is_ok_and(|bytes| bytes == self.bytes)
+            && digest::of_file(&path).is_ok_and(|digest| digest == self.digest)
+    }
+
+    fn is_array(&self) -> bool {
+        [".npy", ".npz", ".parquet"].iter().any(|end| self.name.ends_with(end))
+    }
+}
+
+/// The files that a stage left, by name.
+fn names(folder: &Path) -> Result<Vec<String>, FileError> {
+    let names = all_names(folder)?;
+    Ok(names.into_iter().filter(|name| name != FILE && !name.starts_with('.')).collect())
+}
+
+fn all_names(folder: &Path) -> Result<Vec<String>, FileError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
+        let entry = entry.map_err(FileError::at("read", folder))?;
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamped() -> (tempfile::TempDir, Stamp) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.npy"), b"numbers").unwrap();
+        fs::write(folder.path().join("a.json"), b"seconds").unwrap();
+        let stamp = Stamp::make(folder.path(), "inputs".into(), 1.0).unwrap();
+        (folder, stamp)
+    }
+
+    #[test]
+    fn a_finished_stage_is_recognised() {
+        let (folder, stamp) = stamped();
+        assert_eq!(Stamp::check(folder.path(), "inputs"), Ok(stamp));
+        assert_eq!(Stamp::check(folder.path(), "others"), Err(Reason::Changed));
+    }
+
+    #[test]
+    fn damage_of_every_kind_is_seen() {
+        type Damage = fn(&Path);
+        let damages: [(&str, Damage); 4] = [
+            ("a.npy", |path| fs::remove_file(path).unwrap()),
+            ("a.npy", |path| fs::write(path, b"numbens").unwrap()),
+            ("a.json", |path| fs::write(path, b"").unwrap()),
+            ("stage.json", |path| fs::write(path, b"{\"inputs\":").unwrap()),
+        ];
+        for (name, damage) in damages {
+            let (folder, _) = stamped();
+            damage(&folder.path().join(name));
+            assert_eq!(Stamp::check(folder.path(), "inputs"), Err(Reason::Damaged(name.into())));
+        }
+    }
+
+    #[test]
+    fn records_do_not_enter_the_output() {
+        let (folder, stamp) = stamped();
+        fs::write(folder.path().join("a.json"), b"other seconds").unwrap();
+        let again = Stamp::make(folder.path(), "inputs".into(), 2.0).unwrap();
+        assert_eq!(again.output, stamp.output);
+        fs::write(folder.path().join("a.npy"), b"other numbers").unwrap();
+        assert_ne!(Stamp::make(folder.path(), "inputs".into(), 2.0).unwrap().output, stamp.output);
+    }
+
+    #[test]
+    fn what_an_interrupted_write_left_is_removed() {
+        let (folder, _) = stamped();
+        fs::write(folder.path().join(".writing-x1"), b"half").unwrap();
+        tidy(folder.path()).unwrap();
+        Stamp::remove(folder.path()).unwrap();
+        Stamp::remove(folder.path()).unwrap();
+        assert_eq!(all_names(folder.path()).unwrap(), ["a.json", "a.npy"]);
+        assert_eq!(Stamp::check(folder.path(), "inputs"), Err(Reason::Missing));
+    }
+}
