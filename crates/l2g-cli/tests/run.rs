@@ -1,7 +1,6 @@
 //! `l2g run`, through the real binary: resumed, interrupted, disturbed, repeated.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::collections::BTreeMap;
 use std::fs;
