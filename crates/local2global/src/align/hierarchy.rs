@@ -19,7 +19,7 @@ use super::{AlignConfig, AlignError, Solution, Transforms, synchronise};
 use crate::seed::Seed;
 
 /// Above this many bytes, patches are not aligned all at once.
-const FLAT_BYTES: usize = 5 << 30;
+const FLAT_BYTES: usize = 5 << 29;
 
 /// The number of levels for so many patches, links and dimensions, if it is not given.
 pub fn choose_levels(num_patches: usize, num_links: usize, dim: usize) -> usize {
