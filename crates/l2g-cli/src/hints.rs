@@ -3,6 +3,7 @@
 use local2global::align::{AlignError, AlignFilesError};
 use local2global::embed::EmbedError;
 use local2global::evaluate::EvaluateError;
+use local2global::experiment::ExperimentError;
 use local2global::export::ExportError;
 use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::{Format, Problem, ReadError};
@@ -25,8 +26,10 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let align = || cause.downcast_ref::<AlignError>().and_then(for_align_error);
         let files = || cause.downcast_ref::<AlignFilesError>().and_then(for_align_files_error);
         let run = || cause.downcast_ref::<PipelineError>().and_then(for_pipeline_error);
-        let first = read.or_else(partition).or_else(patch).or_else(write).or_else(embed);
-        first.or_else(align).or_else(files).or_else(evaluate).or_else(hold_out).or_else(export).or_else(run)
+        let experiment = || cause.downcast_ref::<ExperimentError>().and_then(for_experiment_error);
+        let stages = read.or_else(partition).or_else(patch).or_else(embed).or_else(align).or_else(files);
+        let scores = stages.or_else(evaluate).or_else(hold_out);
+        scores.or_else(write).or_else(export).or_else(experiment).or_else(run)
     })
 }
 
@@ -97,6 +100,7 @@ fn for_align_error(error: &AlignError) -> Option<String> {
 
 fn for_align_files_error(error: &AlignFilesError) -> Option<String> {
     Some(match error {
+        AlignFilesError::Align(error) => return for_align_error(error),
         AlignFilesError::MissingCoords { .. } => "run `l2g embed` on this run folder first".into(),
         AlignFilesError::NoPatches { .. } => "run `l2g patch` on this run folder first".into(),
         AlignFilesError::OtherTransforms { .. } => "align the whole run anew: `l2g align RUN`".into(),
@@ -110,6 +114,19 @@ fn for_pipeline_error(error: &PipelineError) -> Option<String> {
             Some("wait for the other run, or choose another folder with `--out`".into())
         }
         _ => None,
+    }
+}
+
+/// The hints of the stages speak of run folders, which the experiment has not.
+fn for_experiment_error(error: &ExperimentError) -> Option<String> {
+    match error {
+        ExperimentError::Patch(PatchError::Setting { key: "min_overlap", .. }) => {
+            Some("set a larger `patch.min_overlap`, leave it out, or ask for fewer dimensions".into())
+        }
+        ExperimentError::Partition(PartitionError::TooManyClusters { nodes, .. }) => {
+            Some(format!("set `partition.clusters` to {nodes} or fewer"))
+        }
+        other => other.hint().map(str::to_owned),
     }
 }
 

@@ -59,6 +59,15 @@ impl Terminal {
         Self { mode, current: Mutex::new(None), cancelled }
     }
 
+    /// Says something between two tasks.
+    pub(crate) fn line(&self, text: &str) {
+        match self.mode {
+            Mode::Silent => {}
+            Mode::Lines | Mode::Bars => print_line(text),
+            Mode::Json => log_line("message", &serde_json::json!({ "text": text })),
+        }
+    }
+
     fn with_task(&self, act: impl FnOnce(&mut Task)) {
         if let Some(task) = &mut *self.current.lock().unwrap_or_else(PoisonError::into_inner) {
             act(task);
@@ -98,9 +107,7 @@ impl Task {
             }
         }
     }
-}
 
-impl Task {
     /// For the log of JSON lines.
     fn record(&self) -> serde_json::Value {
         let seconds = self.started.elapsed().as_secs_f64();

@@ -10,6 +10,7 @@ use toml::{Table, Value};
 use crate::align::AlignConfig;
 use crate::embed::EmbedConfig;
 use crate::evaluate::EvaluateConfig;
+use crate::experiment::ExperimentConfig;
 use crate::graph::load::GraphConfig;
 use crate::partition::PartitionConfig;
 use crate::patch::PatchConfig;
@@ -33,6 +34,9 @@ pub struct Config {
     pub align: AlignConfig,
     /// What embeddings are scored on.
     pub evaluate: EvaluateConfig,
+    /// What `l2g experiment` varies; other commands leave it alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<ExperimentConfig>,
 }
 
 /// Why settings were refused.

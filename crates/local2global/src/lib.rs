@@ -47,6 +47,8 @@ pub mod evaluate;
 
 pub mod export;
 
+pub mod experiment;
+
 // The run as a whole: the stages joined, its settings, its folder, its chance.
 
 pub mod pipeline;

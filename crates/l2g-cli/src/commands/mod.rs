@@ -16,6 +16,8 @@ mod evaluate;
 
 mod export;
 
+mod experiment;
+
 mod run;
 
 use clap::Subcommand;
@@ -34,6 +36,7 @@ pub(crate) enum Command {
     Align(align::AlignArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
+    Experiment(experiment::ExperimentArgs),
     Generate(generate::GenerateArgs),
 }
 
@@ -48,6 +51,7 @@ impl Command {
             Self::Align(args) => align::execute(&args, context),
             Self::Evaluate(args) => evaluate::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
+            Self::Experiment(args) => experiment::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
         }
     }

@@ -89,7 +89,7 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
         return context.output.show(&plan, &plan_rows(&plan));
     }
     let reports = pipeline.run(&context.progress, |report| {
-        context.output.say(&format!("{:9}  {}", report.stage.name(), outcome(report)));
+        context.progress.line(&format!("{:9}  {}", report.stage.name(), outcome(report)));
     })?;
     let mut exported = Vec::new();
     for &format in &args.export {

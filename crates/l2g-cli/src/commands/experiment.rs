@@ -1,0 +1,142 @@
+//! `l2g experiment [GRAPH]`: the comparison of the paper's section 4.4.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use local2global::config::Config;
+use local2global::experiment::{ExperimentConfig, Finished, Table, experiment};
+use local2global::memory;
+use local2global::run_dir::{FileError, RunDir, write_atomically};
+use serde::Serialize;
+
+use super::graph::{InputArgs, default_folder};
+use crate::context::Context;
+use crate::output::{bytes, grouped};
+
+/// Compare stitched patches with training on the whole graph, as the paper does.
+///
+/// For each dimension, the graph is embedded as a whole (full), in patches that are stitched
+/// (l2g), and in patches that are averaged as they are (no-trans), and each embedding is scored
+/// by how well it tells edges from non-edges. Patches come in two settings: that of the paper
+/// (they cover the nodes, plain mean), and as set (by default they cover the edges, weighted
+/// mean). Of several runs the best is kept, of the whole graph and of each patch.
+///
+/// DIR gets scores.json, table.md, figure.svg, rewritten after each dimension, and all trained
+/// patches: the same command again does only what is missing. `--dims` and `--runs` take the
+/// place of embed.dim and embed.runs.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  l2g experiment cora --dims 2,8,32 --runs 3\n  l2g experiment --config \
+    benchmarks/cora.toml\n  l2g experiment edges.csv.gz --dims 64 --set embed.method=dgi --out runs/mine")]
+pub(crate) struct ExperimentArgs {
+    /// A data set by name, or a file; `l2g graph --help` lists the formats [default: cora]
+    graph: Option<String>,
+
+    /// The dimensions [default: 2,4,8,16,32,64,128]
+    #[arg(long, value_name = "D,D,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    dims: Vec<u32>,
+
+    /// How often the graph and each patch are embedded; the best is kept [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
+
+    /// The folder to write into [default: runs/NAME-experiment]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    table: &'a Table,
+    embedded: usize,
+    kept: usize,
+    seconds: f64,
+    peak_bytes: Option<u64>,
+    out: &'a Path,
+}
+
+pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Result<()> {
+    let config = settings(args, context);
+    let input = config.graph.input.as_deref().unwrap_or("cora");
+    let out = args.out.clone().unwrap_or_else(|| folder_for(input));
+    let loaded = args.input.load(&config.graph, context)?;
+    write_settings(&RunDir::new(&out), &config)?;
+    let (mut embedded, mut kept) = (0, 0);
+    let table = experiment(&loaded.graph, &config, &out, &context.progress, |finished| {
+        (embedded, kept) = (embedded + finished.embedded, kept + finished.kept);
+        context.progress.line(&sentence(finished));
+    })
+    .with_context(|| format!("could not finish the experiment on `{input}`"))?;
+    let record = Record {
+        table: &table,
+        embedded,
+        kept,
+        seconds: context.started.elapsed().as_secs_f64(),
+        peak_bytes: memory::peak_bytes(),
+        out: &out,
+    };
+    context.output.say(&format!("\n{}\n", table.to_markdown()));
+    context.output.show(&record, &rows(&record))
+}
+
+/// All settings, flags included.
+fn settings(args: &ExperimentArgs, context: &Context) -> Config {
+    let mut config = context.config.clone();
+    let input = args.graph.clone().or(config.graph.input.take()).unwrap_or_else(|| "cora".to_owned());
+    config.graph = args.input.settings(&input, context);
+    let set: ExperimentConfig = config.experiment.take().unwrap_or_default();
+    let dims: Vec<usize> = args.dims.iter().map(|&dim| dim as usize).collect();
+    config.experiment = Some(ExperimentConfig {
+        dims: if dims.is_empty() { set.dims } else { dims },
+        runs: args.runs.unwrap_or(set.runs),
+    });
+    config
+}
+
+/// `runs/cora-experiment` for `cora`.
+fn folder_for(input: &str) -> PathBuf {
+    let mut name = default_folder(input).into_os_string();
+    name.push("-experiment");
+    name.into()
+}
+
+/// Writes the settings, flags and defaults filled in, so that the experiment can be repeated.
+fn write_settings(run: &RunDir, config: &Config) -> Result<(), FileError> {
+    let version = env!("CARGO_PKG_VERSION");
+    write_atomically(&run.settings(), |sink| {
+        writeln!(sink, "# local2global {version}; repeat with `l2g experiment --config run.toml`")?;
+        writeln!(sink, "{}", config.to_toml())
+    })
+}
+
+/// What people read when a dimension is done.
+fn sentence(finished: &Finished<'_>) -> String {
+    let Finished { row, embedded, kept } = finished;
+    format!(
+        "d = {}: full {:.4}, l2g {:.4} (as in the paper {:.4}), no-trans {:.4} ({:.4}); \
+         {embedded} patches embedded, {kept} kept",
+        row.dim, row.full, row.l2g, row.l2g_paper, row.no_trans, row.no_trans_paper
+    )
+}
+
+fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
+    let table = record.table;
+    let lost = |share: f64| format!("{:.2} % of edges in no patch", 100.0 * share);
+    let (paper, ours) = (table.paper.edges_in_no_patch.share, table.ours.edges_in_no_patch.share);
+    let mut rows = vec![
+        ("patches", format!("{}, {} patch edges", grouped(table.ours.patches), table.ours.patch_edges)),
+        ("as set", format!("oversampling {:.2}, {}", table.ours.oversampling, lost(ours))),
+        ("paper", format!("oversampling {:.2}, {}", table.paper.oversampling, lost(paper))),
+        ("embedded", format!("{} patches", grouped(record.embedded))),
+        ("kept", format!("{} patches that were there already", grouped(record.kept))),
+        ("seconds", format!("{:.2}", record.seconds)),
+    ];
+    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.push(("figure", record.out.join("figure.svg").display().to_string()));
+    rows
+}

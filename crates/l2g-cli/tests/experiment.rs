@@ -1,0 +1,112 @@
+//! `l2g experiment`, through the real binary.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+fn l2g(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+    command.current_dir(folder).env_remove("L2G_DATA").args(arguments).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let output = l2g(folder, arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A folder with a graph of 240 nodes, and settings that make short work of it.
+fn prepared() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let model = ["generate", "block-model", "--nodes", "240", "--communities", "4", "--mixing", "0.1"];
+    json(folder.path(), &[&model[..], &["--features", "20", "--out", "blocks.npz", "--json"]].concat());
+    let settings = "[partition]\nclusters = 4\n[embed]\nepochs = 3\n[experiment]\ndims = [4, 2]\nruns = 2\n";
+    fs::write(folder.path().join("short.toml"), settings).unwrap();
+    folder
+}
+
+const EXPERIMENT: [&str; 4] = ["experiment", "blocks.npz", "--config", "short.toml"];
+
+#[test]
+fn the_comparison_lies_in_the_folder_and_is_printed() {
+    let folder = prepared();
+    let output = l2g(folder.path(), &EXPERIMENT);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", stderr(&output));
+    let out = folder.path().join("runs/blocks-experiment");
+    let table = fs::read_to_string(out.join("table.md")).unwrap();
+    assert_eq!(table.lines().count(), 4);
+    assert!(stderr(&output).contains(&table), "{}", stderr(&output));
+    assert!(stderr(&output).contains("\nd = 4: full 0."), "{}", stderr(&output));
+    let scores: Value = serde_json::from_slice(&fs::read(out.join("scores.json")).unwrap()).unwrap();
+    assert_eq!((&scores["graph"], &scores["runs"]), (&"blocks.npz".into(), &2.into()));
+    assert_eq!((&scores["paper"]["cover"], &scores["ours"]["cover"]), (&"nodes".into(), &"edges".into()));
+    assert_eq!((&scores["rows"][0]["dim"], &scores["rows"][1]["dim"]), (&2.into(), &4.into()));
+    let figure = fs::read_to_string(out.join("figure.svg")).unwrap();
+    assert_eq!(figure.matches("class=\"point\"").count(), 2 * 5);
+}
+
+#[test]
+fn a_rerun_keeps_what_is_there_and_gives_the_same_bytes_on_any_number_of_threads() {
+    let folder = prepared();
+    let run = |threads: &str, out: &str| {
+        let more = ["--out", out, "--threads", threads, "--json", "--quiet"];
+        json(folder.path(), &[&EXPERIMENT[..], &more].concat())
+    };
+    let bytes = |out: &str, file: &str| fs::read(folder.path().join(out).join(file)).unwrap();
+    let first = run("1", "one");
+    assert!(first["embedded"].as_u64().unwrap() > 2);
+    let again = run("1", "one");
+    assert_eq!(again["embedded"], 0);
+    assert_eq!(again["rows"], first["rows"]);
+    run("2", "two");
+    for file in ["run.toml", "scores.json", "table.md", "figure.svg", "d=004/ours/5-alignment/embedding.npy"]
+    {
+        assert!(bytes("one", file) == bytes("two", file), "{file}");
+    }
+    // The settings that were written repeat the experiment, flags included.
+    let repeated = ["experiment", "--config", "one/run.toml", "--out", "one", "--json", "--quiet"];
+    assert_eq!(json(folder.path(), &repeated)["embedded"], 0);
+}
+
+#[test]
+fn flags_take_the_place_of_settings() {
+    let folder = prepared();
+    let more = ["--dims", "3", "--runs", "1", "--set", "embed.method=spectral", "--json", "--quiet"];
+    let found = json(folder.path(), &[&EXPERIMENT[..], &more].concat());
+    assert_eq!((&found["runs"], &found["method"]), (&1.into(), &"spectral".into()));
+    assert_eq!(found["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(found["rows"][0]["dim"], 3);
+    assert!(found["rows"][0]["full"].as_f64().unwrap() > 0.5);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_training() {
+    let folder = prepared();
+    let failed = |more: &[&str]| {
+        let output = l2g(folder.path(), &[&EXPERIMENT[..], more].concat());
+        (output.status.code(), stderr(&output))
+    };
+    assert_eq!(failed(&["--dims", "0"]).0, Some(2));
+    assert_eq!(failed(&["--dims", "2,x"]).0, Some(2));
+    let (code, message) = failed(&["--set", "patch.min_overlap=4"]);
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(message);
+    let (code, message) = failed(&["--set", "embed.method=given", "--set", "embed.coordinates=x"]);
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(message);
+    assert!(!folder.path().join("runs/blocks-experiment/d=002").exists());
+}
+
+#[test]
+fn help_teaches() {
+    let output = l2g(Path::new("."), &["experiment", "--help"]);
+    insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
+}

@@ -1,0 +1,214 @@
+//! The experiment of the paper: is an embedding stitched from patches as good as one
+//! trained on the whole graph?
+//!
+//! For each dimension `d`, a graph is embedded in three ways, and each embedding is asked
+//! to tell edges from non-edges:
+//!
+//! ```text
+//! full       the best of R runs on the whole graph
+//! l2g        the best of R runs on each patch, stitched
+//! no-trans   the same patches, averaged without moving them
+//! ```
+//!
+//! `l2g` and `no-trans` come twice, over the same clusters and the same patch graph: in
+//! the setting of the paper, where patches cover the nodes and a node goes to the plain
+//! mean of its copies, and as set, by default with patches that cover every edge and the
+//! weighted mean ([`Setting`]). `full` is one patch that holds all nodes. The score is the
+//! reconstruction AUC over all edges and as many non-edges, the same for every embedding.
+//!
+//! Patches are made once, for the largest `d`: overlaps that fix a rotation there fix it
+//! in fewer dimensions too. So all dimensions see the same patches, as in the paper.
+//!
+//! ```text
+//! OUT/2-partition/   OUT/paper/3-patches/   OUT/ours/3-patches/
+//! OUT/d=016/full/4-embeddings/
+//! OUT/d=016/paper/4-embeddings/  5-alignment/     and the same for ours
+//! OUT/scores.json  table.md  figure.svg           rewritten after every dimension
+//! OUT/timings.json                                how long training took
+//! ```
+//!
+//! Trained patches are kept by the digest of their inputs, so a rerun does only what is
+//! missing. A patch that is the same in both settings is trained once. The same seed gives
+//! the same bytes on any number of threads; only `timings.json` differs.
+//! Cost: that of training, `R` times for each dimension: the whole graph, and twice about
+//! the oversampling ratio as much for the patches.
+//!
+//! Source: section 4.4 of the paper, and its figure.
+
+mod error;
+
+mod named;
+
+mod setting;
+
+pub mod svg;
+
+mod table;
+
+mod trial;
+
+pub use error::ExperimentError;
+pub use setting::Setting;
+pub use table::{Row, SettingSummary, Table};
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::embed::EmbedMethod;
+use crate::evaluate::reconstruction::sample_non_edges;
+use crate::graph::Graph;
+use crate::progress::Progress;
+use crate::run_dir::{FileError, write_atomically, write_json};
+use crate::seed::Stage;
+use setting::PatchSet;
+use trial::{TrainSeconds, Trials};
+
+/// The settings of the experiment: the table `[experiment]`.
+///
+/// They take the place of `embed.dim` and `embed.runs`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExperimentConfig {
+    /// The dimensions to embed in.
+    pub dims: Vec<usize>,
+    /// How often the graph and each patch are embedded; the best is kept.
+    pub runs: u32,
+}
+
+impl Default for ExperimentConfig {
+    fn default() -> Self {
+        Self { dims: vec![2, 4, 8, 16, 32, 64, 128], runs: 10 }
+    }
+}
+
+impl ExperimentConfig {
+    /// The dimensions, ascending, each once.
+    fn ascending_dims(&self) -> Result<Vec<usize>, ExperimentError> {
+        let mut dims = self.dims.clone();
+        dims.sort_unstable();
+        dims.dedup();
+        match dims.first() {
+            Some(&first) if first > 0 => Ok(dims),
+            _ => Err(ExperimentError::Setting {
+                key: "experiment.dims",
+                found: format!("{:?}", self.dims),
+                needed: "one or more numbers from 1",
+            }),
+        }
+    }
+}
+
+/// One dimension that has been dealt with.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// Its scores.
+    pub row: &'a Row,
+    /// Patches that were embedded for it now, the whole graph counting as one.
+    pub embedded: usize,
+    /// Patches that were there already.
+    pub kept: usize,
+}
+
+/// Runs the experiment on a graph, into a folder.
+///
+/// After each dimension, files are rewritten and `finished` is called.
+///
+/// # Errors
+/// [`ExperimentError`] for settings that make no sense, before anything is trained, or
+/// with the dimension and the patches that failed. What has been trained stays on disk.
+///
+/// # Examples
+/// ```
+/// use local2global::config::Config;
+/// use local2global::experiment::experiment;
+/// use local2global::graph::{BuildOptions, EdgeList, build};
+/// use local2global::progress::Silent;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// // A ring of 120 nodes in which every node knows the next three.
+/// let edges = (0..120_u32).flat_map(|node| (1..4).map(move |step| [node, (node + step) % 120]));
+/// let graph = build(EdgeList::from_pairs(edges.collect()), 120, &BuildOptions::default()).graph;
+/// let settings = "[embed]\nmethod = \"spectral\"\n[experiment]\ndims = [2, 4]\nruns = 1";
+/// let config = Config::new(settings, &["partition.clusters=3".into()])?;
+/// let table = experiment(&graph, &config, folder, &Silent, |_| ())?;
+/// assert_eq!(table.rows.len(), 2);
+/// assert!(table.rows[1].l2g > table.rows[1].no_trans);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn experiment(
+    graph: &Graph,
+    config: &Config,
+    folder: &Path,
+    progress: &dyn Progress,
+    mut finished: impl FnMut(&Finished<'_>),
+) -> Result<Table, ExperimentError> {
+    let settings = config.experiment.clone().unwrap_or_default();
+    let dims = settings.ascending_dims()?;
+    check(graph, config)?;
+    let largest = *dims.last().expect("there is at least one dimension");
+    let sets = PatchSet::make_both(graph, config, largest, folder, progress)?;
+    let mut table = Table::new(graph, config, settings.runs, &sets);
+    let trials = Trials::new(graph, config, settings.runs, &sets, folder);
+    let mut timings = Vec::new();
+    for (index, &dim) in dims.iter().enumerate() {
+        let place = format!("d = {dim} ({} of {})", index + 1, dims.len());
+        let outcome = trials.run(dim, &place, progress)?;
+        table.rows.push(outcome.row);
+        timings.push(outcome.seconds);
+        save(folder, &table, &timings)?;
+        finished(&Finished { row: &outcome.row, embedded: outcome.embedded, kept: outcome.kept });
+    }
+    Ok(table)
+}
+
+/// Refuses what would fail after hours of training.
+fn check(graph: &Graph, config: &Config) -> Result<(), ExperimentError> {
+    if config.embed.method == EmbedMethod::Given {
+        let needed = "a method that embeds, since every dimension is embedded anew";
+        return Err(ExperimentError::Setting { key: "embed.method", found: "given".into(), needed });
+    }
+    let mut random = config.seed.stream(Stage::Evaluate, 0);
+    match graph.num_edges() == 0 || sample_non_edges(graph, 1, &mut random).is_empty() {
+        true => Err(ExperimentError::NoScore),
+        false => Ok(()),
+    }
+}
+
+/// How long training took, for `timings.json`.
+#[derive(Serialize)]
+struct Timings<'a> {
+    version: &'static str,
+    threads: usize,
+    train_seconds: &'a [TrainSeconds],
+}
+
+/// Writes what is known so far.
+fn save(folder: &Path, table: &Table, train_seconds: &[TrainSeconds]) -> Result<(), FileError> {
+    let (version, threads) = (env!("CARGO_PKG_VERSION"), rayon::current_num_threads());
+    write_json(&folder.join("timings.json"), &Timings { version, threads, train_seconds })?;
+    write_text(&folder.join("table.md"), &table.to_markdown())?;
+    write_text(&folder.join("figure.svg"), &table.figure())?;
+    write_json(&folder.join("scores.json"), table)
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), FileError> {
+    use std::io::Write;
+    write_atomically(path, |sink| sink.write_all(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_are_put_in_order() {
+        let dims = |dims: &[usize]| ExperimentConfig { dims: dims.to_vec(), runs: 1 }.ascending_dims();
+        assert_eq!(dims(&[8, 2, 8, 4]).unwrap(), [2, 4, 8]);
+        let error = dims(&[4, 0]).unwrap_err().to_string();
+        assert_eq!(error, "setting `experiment.dims` is [4, 0]; needed one or more numbers from 1");
+        assert!(dims(&[]).is_err());
+    }
+}
