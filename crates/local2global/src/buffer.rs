@@ -1,9 +1,10 @@
-//! A slice that is either in memory or mapped from a file.
+//! A slice that is in memory, mapped from a file, or lent by somebody else.
 //!
 //! Arrays of a run folder are `.npy` files whose data start on a 64-byte boundary,
 //! so they can be used where they lie: the operating system loads the pages that
 //! are touched and may drop them again. That is how a graph larger than memory is
-//! walked through. [`Buffer`] hides which of the two it is.
+//! walked through. Arrays of another language are used where they lie too, as long as
+//! their owner is kept alive. [`Buffer`] hides which of the three it is.
 
 use std::fmt;
 use std::fs::File;
@@ -15,13 +16,15 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use memmap2::Mmap;
 
-/// An immutable slice of plain values, owned or memory-mapped.
+/// An immutable slice of plain values: owned, memory-mapped or lent.
 #[derive(Clone)]
 pub enum Buffer<T> {
     /// Values in memory.
     Owned(Vec<T>),
     /// Values in a mapped file.
     Mapped(MappedSlice<T>),
+    /// Values that somebody else owns and keeps as they are.
+    Lent(Arc<dyn AsRef<[T]> + Send + Sync>),
 }
 
 /// A part of a mapped file, seen as values of type `T`.
@@ -66,6 +69,7 @@ impl<T: Pod> Deref for Buffer<T> {
         match self {
             Self::Owned(values) => values,
             Self::Mapped(slice) => bytemuck::cast_slice(&slice.map[slice.start..slice.end]),
+            Self::Lent(owner) => (**owner).as_ref(),
         }
     }
 }
@@ -93,6 +97,7 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Buffer<T> {
         let kind = match self {
             Self::Owned(_) => "owned",
             Self::Mapped(_) => "mapped",
+            Self::Lent(_) => "lent",
         };
         write!(f, "{} {kind} values", self.len())
     }
@@ -115,6 +120,14 @@ mod tests {
         let mapped = Buffer::Mapped(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 4, 2).unwrap());
         assert_eq!(mapped, Buffer::Owned(vec![2, 3]));
         assert_eq!(mapped.clone()[1], 3);
+    }
+
+    #[test]
+    fn lent_values_stay_where_they_are() {
+        let owner = Arc::new(vec![2, 3]);
+        let lent = Buffer::Lent(Arc::clone(&owner) as Arc<dyn AsRef<[u32]> + Send + Sync>);
+        assert_eq!(lent, Buffer::Owned(vec![2, 3]));
+        assert_eq!(lent.as_ptr(), owner.as_ptr());
     }
 
     #[test]

@@ -229,8 +229,24 @@ pub fn align(
         Some(edges) => overlap::of_edges(patches, edges)?,
         None => overlap::of_all_pairs(patches),
     };
-    check_connected(patches, &overlaps)?;
     progress.end();
+    align_overlaps(patches, overlaps, config, seed, progress)
+}
+
+/// As [`align`], along overlaps that the caller has found, and perhaps chosen from.
+///
+/// # Errors
+/// As [`align`].
+pub fn align_overlaps(
+    patches: &[LocalPatch],
+    overlaps: Vec<Overlap>,
+    config: &AlignConfig,
+    seed: Seed,
+    progress: &dyn Progress,
+) -> Result<Alignment, AlignError> {
+    config.check()?;
+    check_patches(patches)?;
+    check_connected(patches, &overlaps)?;
     progress.begin("rotations and translations", overlaps.len() as u64, "edges");
     let node_weights = match config.weights {
         EdgeWeights::Robust => NodeWeights::Robust,

@@ -218,7 +218,7 @@ pub(super) fn load_built_in(
     finish(io::read_built_in(name, bytes)?, Path::new(name), config, started, progress)
 }
 
-fn finish(
+pub(super) fn finish(
     input: Input,
     path: &Path,
     config: &GraphConfig,

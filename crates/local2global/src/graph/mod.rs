@@ -35,6 +35,8 @@ pub mod io;
 
 pub mod load;
 
+pub mod arrays;
+
 pub mod builtin;
 
 pub mod store;

@@ -39,7 +39,9 @@ pub use text::layout::{Header, IdKind};
 
 pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
-pub(crate) use raw::RawEdges;
+pub(crate) use parquet::edges_of_batches;
+pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs};
+pub(crate) use text::parse::check_weight;
 
 use super::{Features, Labels, NodeIds};
 use crate::progress::Progress;

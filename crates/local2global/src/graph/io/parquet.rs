@@ -9,14 +9,14 @@ use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::Input;
 use super::error::{Place, Problem, ReadError};
-use super::raw::{RawEdgesBuilder, RawPairs};
+use super::raw::{RawEdges, RawEdgesBuilder, RawPairs};
 use super::source::open_file;
 use super::text::layout::named_columns;
 use super::text::parse::check_weight;
@@ -28,35 +28,77 @@ const BATCH_ROWS: usize = 1 << 18;
 /// Reads a table of edges, `src, dst[, weight]`.
 pub(crate) fn read(path: &Path, limit: u64, progress: &dyn Progress) -> Result<Input, ReadError> {
     let table = Table::open(path, limit)?;
-    let names = table.column_names();
-    let Some((source, target, weight)) = named_columns(&names) else {
-        let missing =
-            if named_columns(&[&names[..], &["dst".into()]].concat()).is_some() { "dst" } else { "src" };
-        let problem = Problem::NoColumn { found: names };
-        return Err(problem.at(path, Place::Column(missing.into())));
-    };
-    let mut builder = RawEdgesBuilder::default();
-    let columns: Vec<usize> = [Some(source), Some(target), weight].into_iter().flatten().collect();
-    let mut first_row = 0;
-    table.for_each_batch(&columns, |batch| {
-        let column = |index: usize| Column::new(path, &names[index], batch, first_row);
-        let pairs = pairs(&column(source)?, &column(target)?)?;
-        let weights = match weight {
+    let mut collector = EdgeCollector::new(path, table.column_names())?;
+    let columns = collector.columns();
+    table.for_each_batch(&columns, |batch| collector.push(batch, progress))?;
+    let edges = collector.finish()?;
+    Ok(Input { edges, num_nodes: None, ids: None, features: None, labels: None })
+}
+
+/// The edges of a table in memory, `src, dst[, weight]`; messages call it `name`.
+pub(crate) fn edges_of_batches(
+    name: &Path,
+    batches: &mut dyn RecordBatchReader,
+    progress: &dyn Progress,
+) -> Result<RawEdges, ReadError> {
+    let names = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let mut collector = EdgeCollector::new(name, names)?;
+    while let Some(batch) = guarded(name, || batches.next().transpose())? {
+        collector.push(&batch, progress)?;
+    }
+    collector.finish()
+}
+
+/// Collects the edges of a table, batch by batch.
+struct EdgeCollector<'a> {
+    path: &'a Path,
+    names: Vec<String>,
+    source: usize,
+    target: usize,
+    weight: Option<usize>,
+    first_row: usize,
+    builder: RawEdgesBuilder,
+}
+
+impl<'a> EdgeCollector<'a> {
+    /// Finds the columns by their names.
+    fn new(path: &'a Path, names: Vec<String>) -> Result<Self, ReadError> {
+        let Some((source, target, weight)) = named_columns(&names) else {
+            let missing =
+                if named_columns(&[&names[..], &["dst".into()]].concat()).is_some() { "dst" } else { "src" };
+            let problem = Problem::NoColumn { found: names };
+            return Err(problem.at(path, Place::Column(missing.into())));
+        };
+        Ok(Self { path, names, source, target, weight, first_row: 0, builder: RawEdgesBuilder::default() })
+    }
+
+    /// The columns that are needed.
+    fn columns(&self) -> Vec<usize> {
+        [Some(self.source), Some(self.target), self.weight].into_iter().flatten().collect()
+    }
+
+    fn push(&mut self, batch: &RecordBatch, progress: &dyn Progress) -> Result<(), ReadError> {
+        let column = |index: usize| Column::new(self.path, &self.names[index], batch, self.first_row);
+        let pairs = pairs(&column(self.source)?, &column(self.target)?)?;
+        let weights = match self.weight {
             Some(index) => column(index)?.weights()?,
             None => Vec::new(),
         };
-        builder.push(pairs, weights);
-        first_row += batch.num_rows();
+        self.builder.push(pairs, weights);
+        self.first_row += batch.num_rows();
         progress.advance(batch.num_rows() as u64);
         match progress.is_cancelled() {
-            true => Err(Problem::Cancelled.in_file(path)),
+            true => Err(Problem::Cancelled.in_file(self.path)),
             false => Ok(()),
         }
-    })?;
-    let edges = builder.finish();
-    match edges.len() {
-        0 => Err(Problem::NoEdges.in_file(path)),
-        _ => Ok(Input { edges, num_nodes: None, ids: None, features: None, labels: None }),
+    }
+
+    fn finish(self) -> Result<RawEdges, ReadError> {
+        let edges = self.builder.finish();
+        match edges.len() {
+            0 => Err(Problem::NoEdges.in_file(self.path)),
+            _ => Ok(edges),
+        }
     }
 }
 
