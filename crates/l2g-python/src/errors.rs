@@ -1,0 +1,104 @@
+//! Each error enum of the library is an exception class of its own.
+//!
+//! The classes are written in Python (`local2global/errors.py`), so that they can also be
+//! a `ValueError` or an `OSError`; here they get their messages. An error that only passes
+//! another one on is raised as that other one.
+
+use local2global::align::{AlignError, AlignFilesError};
+use local2global::config::ConfigError;
+use local2global::embed::EmbedError;
+use local2global::graph::GraphError;
+use local2global::graph::features::FeatureError;
+use local2global::graph::io::ReadError;
+use local2global::graph::store::StoreError;
+use local2global::partition::PartitionError;
+use local2global::patch::PatchError;
+use local2global::run_dir::FileError;
+use pyo3::PyErr;
+
+/// The classes in Python.
+pub(crate) mod class {
+    pyo3::import_exception!(local2global.errors, AlignError);
+    pyo3::import_exception!(local2global.errors, AlignFilesError);
+    pyo3::import_exception!(local2global.errors, ConfigError);
+    pyo3::import_exception!(local2global.errors, EmbedError);
+    pyo3::import_exception!(local2global.errors, FeatureError);
+    pyo3::import_exception!(local2global.errors, FileError);
+    pyo3::import_exception!(local2global.errors, GraphError);
+    pyo3::import_exception!(local2global.errors, PartitionError);
+    pyo3::import_exception!(local2global.errors, PatchError);
+    pyo3::import_exception!(local2global.errors, ReadError);
+    pyo3::import_exception!(local2global.errors, StoreError);
+}
+
+/// An error that Python can catch.
+pub(crate) trait Raise {
+    /// The exception.
+    fn raise(self) -> PyErr;
+}
+
+/// Errors that are raised as the class of their name.
+macro_rules! raise_by_name {
+    ($($name:ident),*) => {
+        $(impl Raise for $name {
+            fn raise(self) -> PyErr {
+                class::$name::new_err(self.to_string())
+            }
+        })*
+    };
+}
+
+raise_by_name!(AlignError, ConfigError, FeatureError, FileError, GraphError, ReadError);
+
+impl Raise for StoreError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::File(error) => error.raise(),
+            error => class::StoreError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl Raise for PartitionError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::File(error) => error.raise(),
+            error => class::PartitionError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl Raise for PatchError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::File(error) => error.raise(),
+            error => class::PatchError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl Raise for EmbedError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::File(error) => error.raise(),
+            Self::Graph(error) => error.raise(),
+            error => class::EmbedError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl Raise for AlignFilesError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::File(error) => error.raise(),
+            Self::Align(error) => error.raise(),
+            error => class::AlignFilesError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl Raise for PyErr {
+    fn raise(self) -> PyErr {
+        self
+    }
+}

@@ -1,0 +1,274 @@
+//! Stage 1: a graph from a file, from arrays, from a table, or from a run folder.
+
+use std::path::PathBuf;
+
+use local2global::graph::arrays::{EdgeArrays, GraphArrays, load_arrays};
+use local2global::graph::features::{DenseFeatures, SparseFeatures};
+use local2global::graph::labels::LabelKind;
+use local2global::graph::load::{Loaded, Summary};
+use local2global::graph::{Features, Labels, NodeId, NodeIds, Targets, builtin, store};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::arrays::{lend, matrix};
+use crate::errors::{Raise, class};
+use crate::json::to_python;
+use crate::settings::Settings;
+use crate::table::read_stream;
+use crate::work::Work;
+
+/// A graph, cleaned: what stays of the input by the settings.
+#[pyclass(frozen, module = "local2global._native")]
+pub(crate) struct Graph {
+    pub(crate) graph: local2global::graph::Graph,
+    pub(crate) summary: Summary,
+}
+
+/// What the caller says about the nodes.
+#[derive(FromPyObject)]
+pub(crate) enum Ids<'py> {
+    Integers(PyReadonlyArray1<'py, u64>),
+    Names(Vec<String>),
+}
+
+/// Features: a matrix, or the parts of a sparse one and its number of columns.
+#[derive(FromPyObject)]
+pub(crate) enum FeatureArrays<'py> {
+    Dense(Bound<'py, PyArray2<f32>>),
+    Sparse(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f32>>, usize),
+}
+
+/// Labels: a class for each node, or a row of zeros and ones.
+#[derive(FromPyObject)]
+pub(crate) enum LabelArrays<'py> {
+    Single(PyReadonlyArray1<'py, i32>),
+    Multi(PyReadonlyArray2<'py, u8>),
+}
+
+impl From<Loaded> for Graph {
+    fn from(loaded: Loaded) -> Self {
+        Self { graph: loaded.graph, summary: loaded.summary }
+    }
+}
+
+#[pymethods]
+impl Graph {
+    /// The graph in a file, or a data set by name, which is looked for in `folders`.
+    #[staticmethod]
+    #[pyo3(signature = (name, settings, folders, threads=None, progress=None))]
+    fn open(
+        py: Python<'_>,
+        name: &str,
+        settings: &Settings,
+        folders: Vec<PathBuf>,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let config = &settings.config.graph;
+        let work = Work::new(threads, progress);
+        work.run(py, |progress| builtin::open(name, &folders, config, progress)).map(Self::from)
+    }
+
+    /// The graph of edges given by both their ends.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
+    #[pyo3(signature = (sources, targets, weights, num_nodes, ids, features, labels, settings, threads=None, progress=None))]
+    fn from_edges(
+        py: Python<'_>,
+        sources: PyReadonlyArray1<'_, u64>,
+        targets: PyReadonlyArray1<'_, u64>,
+        weights: Option<PyReadonlyArray1<'_, f32>>,
+        num_nodes: Option<usize>,
+        ids: Option<Ids<'_>>,
+        features: Option<FeatureArrays<'_>>,
+        labels: Option<LabelArrays<'_>>,
+        settings: &Settings,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?.unwrap_or_default();
+        let edges = EdgeArrays::Pairs { sources: sources.as_slice()?, targets: targets.as_slice()?, weights };
+        let parts = GraphArrays {
+            edges,
+            num_nodes,
+            ids: ids.map(node_ids).transpose()?,
+            features: features.map(self::features).transpose()?,
+            labels: labels.map(self::labels).transpose()?,
+        };
+        Self::build(py, parts, settings, Work::new(threads, progress))
+    }
+
+    /// The graph of a table that speaks Arrow, with the columns `src`, `dst`[, `weight`].
+    #[staticmethod]
+    #[pyo3(signature = (table, features, labels, settings, threads=None, progress=None))]
+    fn from_table(
+        py: Python<'_>,
+        table: &Bound<'_, PyAny>,
+        features: Option<FeatureArrays<'_>>,
+        labels: Option<LabelArrays<'_>>,
+        settings: &Settings,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let parts = GraphArrays {
+            edges: EdgeArrays::Table(Box::new(read_stream(table)?)),
+            num_nodes: None,
+            ids: None,
+            features: features.map(self::features).transpose()?,
+            labels: labels.map(self::labels).transpose()?,
+        };
+        Self::build(py, parts, settings, Work::new(threads, progress))
+    }
+
+    /// The graph in the folder `1-graph` of a run; its arrays are mapped, not read.
+    #[staticmethod]
+    fn stored(folder: PathBuf) -> PyResult<Self> {
+        let (graph, description) = store::open(&folder).map_err(Raise::raise)?;
+        Ok(Self { graph, summary: description.summary })
+    }
+
+    /// The number of nodes.
+    #[getter]
+    fn num_nodes(&self) -> usize {
+        self.graph.num_nodes()
+    }
+
+    /// The number of edges; an undirected one counts once.
+    #[getter]
+    fn num_edges(&self) -> usize {
+        self.graph.num_edges()
+    }
+
+    /// Whether edges go both ways.
+    #[getter]
+    fn is_symmetric(&self) -> bool {
+        self.graph.is_symmetric()
+    }
+
+    /// Where the row of each node begins in `indices`.
+    #[getter]
+    fn indptr<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_slice(py, bytemuck::cast_slice::<u64, i64>(self.graph.offsets()))
+    }
+
+    /// The neighbours of all nodes, one row after the other.
+    #[getter]
+    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        match self.graph.targets() {
+            Targets::Narrow(targets) => PyArray1::from_iter(py, targets.iter().map(|&node| i64::from(node))),
+            Targets::Wide(targets) => PyArray1::from_slice(py, bytemuck::cast_slice::<u64, i64>(targets)),
+        }
+    }
+
+    /// The weight of each entry of `indices`; None if all are 1.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
+        self.graph.weights().map(|weights| PyArray1::from_slice(py, weights))
+    }
+
+    /// What the nodes are called: an array of integers, or a list of strings.
+    #[getter]
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match self.graph.ids() {
+            NodeIds::Range(len) => PyArray1::from_iter(py, 0..*len as u64).into_any(),
+            NodeIds::Integers(ids) => PyArray1::from_slice(py, ids).into_any(),
+            NodeIds::Strings(names) => PyList::new(py, names.iter())?.into_any(),
+        })
+    }
+
+    /// The features: a matrix, the parts of a sparse one, or None.
+    #[getter]
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(features) = self.graph.features() else { return Ok(None) };
+        Ok(Some(match features {
+            Features::Dense(dense) => matrix(py, dense.values().to_vec(), features.width())?.into_any(),
+            Features::Sparse(sparse) => {
+                let offsets = PyArray1::from_slice(py, bytemuck::cast_slice::<u64, i64>(sparse.offsets()));
+                let columns =
+                    PyArray1::from_iter(py, sparse.columns().iter().map(|&column| i64::from(column)));
+                let values = PyArray1::from_slice(py, sparse.values());
+                (offsets, columns, values, features.width()).into_pyobject(py)?.into_any()
+            }
+        }))
+    }
+
+    /// The class of each node, -1 where it is not known; or rows of zeros and ones; or None.
+    #[getter]
+    fn labels<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(labels) = self.graph.labels() else { return Ok(None) };
+        Ok(Some(match labels.kind() {
+            LabelKind::Single(classes) => PyArray1::from_slice(py, classes).into_any(),
+            LabelKind::Multi(rows) => matrix(py, rows.to_vec(), labels.num_classes())?.into_any(),
+        }))
+    }
+
+    /// Counts of the graph, and of what was left out of it.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.summary)
+    }
+
+    /// The graph that some nodes induce, given by ascending row numbers.
+    fn subgraph(&self, py: Python<'_>, nodes: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
+        let nodes = self.check_nodes(nodes.as_slice()?)?;
+        let graph = py.detach(|| self.graph.subgraph(&nodes));
+        Ok(Self { graph, summary: self.summary.clone() })
+    }
+}
+
+impl Graph {
+    fn build(py: Python<'_>, parts: GraphArrays<'_>, settings: &Settings, work: Work) -> PyResult<Self> {
+        let config = &settings.config.graph;
+        work.run(py, move |progress| load_arrays(parts, config, progress)).map(Self::from)
+    }
+
+    /// The nodes with these row numbers, which must ascend and exist.
+    pub(crate) fn check_nodes(&self, nodes: &[u64]) -> PyResult<Vec<NodeId>> {
+        let exist = nodes.last().is_none_or(|&last| last < self.graph.num_nodes() as u64);
+        match exist && nodes.is_sorted_by(|a, b| a < b) {
+            true => Ok(nodes.iter().map(|&node| NodeId(node)).collect()),
+            false => {
+                let needed = format!("needed nodes below {}, strictly ascending", self.graph.num_nodes());
+                Err(PyValueError::new_err(needed))
+            }
+        }
+    }
+}
+
+fn node_ids(ids: Ids<'_>) -> PyResult<NodeIds> {
+    Ok(match ids {
+        Ids::Integers(ids) => NodeIds::Integers(ids.as_slice()?.to_vec().into()),
+        Ids::Names(names) => NodeIds::Strings(names.iter().collect()),
+    })
+}
+
+fn features(features: FeatureArrays<'_>) -> PyResult<Features> {
+    match features {
+        FeatureArrays::Dense(values) => {
+            let &[rows, columns] = values.shape() else { unreachable!("the array has two axes") };
+            let dense = DenseFeatures::new(rows, columns, lend(&values)?).map_err(Raise::raise)?;
+            Ok(Features::Dense(dense))
+        }
+        FeatureArrays::Sparse(offsets, columns, values, width) => {
+            let sparse = SparseFeatures::new(width, lend(&offsets)?, lend(&columns)?, lend(&values)?)
+                .map_err(Raise::raise)?;
+            sparse.check_rows().map_err(Raise::raise)?;
+            Ok(Features::Sparse(sparse))
+        }
+    }
+}
+
+fn labels(labels: LabelArrays<'_>) -> PyResult<Labels> {
+    match labels {
+        LabelArrays::Single(classes) => Ok(Labels::single(classes.as_slice()?.to_vec().into(), Vec::new())),
+        LabelArrays::Multi(rows) => {
+            let num_classes = rows.shape()[1];
+            if num_classes == 0 {
+                return Err(class::GraphError::new_err("labels have no columns"));
+            }
+            Ok(Labels::multi(rows.as_slice()?.to_vec().into(), num_classes, Vec::new()))
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `local2global._native`: the library as a Python module.
+//!
+//! One file per stage, and no algorithm in any of them. A function converts its
+//! arguments, lets go of the interpreter, calls the library, and converts back. What
+//! users see is the package in `python/local2global`, which is written in Python and
+//! calls this.
+
+mod align;
+
+mod arrays;
+
+mod embed;
+
+mod errors;
+
+mod evaluate;
+
+mod graph;
+
+mod json;
+
+mod partition;
+
+mod patch;
+
+mod pipeline;
+
+mod settings;
+
+mod table;
+
+mod work;
+
+/// The engine of local2global; use the package `local2global`, which is made for people.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::align::{Alignment, align};
+    #[pymodule_export]
+    use crate::embed::embed_patches;
+    #[pymodule_export]
+    use crate::evaluate::reconstruction_auc;
+    #[pymodule_export]
+    use crate::graph::Graph;
+    #[pymodule_export]
+    use crate::partition::partition;
+    #[pymodule_export]
+    use crate::patch::{Patches, make_patches};
+    #[pymodule_export]
+    use crate::pipeline::run;
+    #[pymodule_export]
+    use crate::settings::Settings;
+
+    /// The version of the engine.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python modules give it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
