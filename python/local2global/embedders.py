@@ -1,0 +1,130 @@
+"""Any function as an embedder.
+
+An embedder is given one `GraphPatch` after the other and returns one row of `patch.dim`
+coordinates per node. What it returns goes to disk at once, as `NAME.npy` with a record
+`NAME.json` beside it: the files that any other embedder leaves in `4-embeddings`.
+
+A function cannot tell whether it is still the same as in an earlier run. If it has an
+attribute `digest`, a text that changes whenever its results would, then patches that are
+there already, made from the same patch with the same digest, are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Callable, Optional
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .arrays import coordinates_of
+from .errors import EmbedError
+from .patches import GraphPatch
+from .progress import Report
+
+__all__ = ["Embedder", "embed_with"]
+
+Embedder = Callable[[GraphPatch], ArrayLike]
+
+
+def embed_with(
+    embedder: Embedder,
+    patches: Iterable[GraphPatch],
+    num_patches: int,
+    folder: Path,
+    report: Optional[Report],
+) -> None:
+    """Embed patches one by one, each into a file of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for done, patch in enumerate(patches):
+        if report is not None:
+            report("embed", done, num_patches, "patches", patch.name, False)
+        digest = _digest(embedder, patch)
+        if not _is_done(folder, patch, digest):
+            _embed(embedder, patch, folder, digest)
+    if report is not None:
+        report("embed", num_patches, num_patches, "patches", "", True)
+
+
+def _embed(embedder: Embedder, patch: GraphPatch, folder: Path, digest: Optional[str]) -> None:
+    started = time.perf_counter()
+    try:
+        coordinates = embedder(patch)
+    except Exception as error:
+        raise EmbedError(f"embedder failed on {patch.name}: {error!r}") from error
+    rows = _checked(coordinates, patch)
+    record = {
+        "patch": patch.name,
+        "nodes": patch.num_nodes,
+        "edges": patch.graph.num_edges,
+        "dim": patch.dim,
+        "seconds": time.perf_counter() - started,
+        "embedder": getattr(embedder, "__qualname__", type(embedder).__qualname__),
+        "seed": patch.seed,
+        "digest": digest,
+    }
+    _write(folder / f"{patch.name}.npy", lambda sink: np.save(sink, rows, allow_pickle=False))
+    _write(folder / f"{patch.name}.json", lambda sink: sink.write(json.dumps(record).encode()))
+
+
+def _checked(coordinates: ArrayLike, patch: GraphPatch) -> NDArray[np.float32]:
+    rows = coordinates_of(coordinates, f"coordinates of {patch.name}").astype(
+        np.float32, copy=False
+    )
+    needed = (patch.num_nodes, patch.dim)
+    if rows.shape != needed:
+        found = " x ".join(map(str, rows.shape))
+        raise EmbedError(
+            f"embedding of {patch.name} has shape {found}, "
+            f"but the patch needs {needed[0]} x {needed[1]}"
+        )
+    broken = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if broken.size:
+        raise EmbedError(f"row {broken[0]} of the embedding of {patch.name} is not finite")
+    return rows
+
+
+def _digest(embedder: Embedder, patch: GraphPatch) -> Optional[str]:
+    """Give a digest of all that the coordinates depend on; None if it is not known."""
+    name = getattr(embedder, "digest", None)
+    if name is None:
+        return None
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(repr((str(name), patch.dim, patch.seed)).encode())
+    for array in (patch.nodes, patch.edge_index, patch.edge_weight, patch.x):
+        if array is not None:
+            digest.update(repr((array.shape, str(array.dtype))).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _is_done(folder: Path, patch: GraphPatch, digest: Optional[str]) -> bool:
+    record = folder / f"{patch.name}.json"
+    if digest is None or not record.exists() or not (folder / f"{patch.name}.npy").exists():
+        return False
+    try:
+        found: Any = json.loads(record.read_text())
+    except ValueError:
+        return False
+    return isinstance(found, dict) and found.get("digest") == digest
+
+
+def _write(path: Path, write: Callable[[Any], object]) -> None:
+    """Write a file that appears complete or not at all."""
+    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as sink:
+            write(sink)
+            sink.flush()
+            os.fsync(sink.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

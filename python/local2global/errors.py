@@ -1,0 +1,82 @@
+"""What can go wrong: one exception class per kind of error of the engine.
+
+All are a `Local2GlobalError`, and also the built-in exception that fits. The message is one
+sentence: which thing, what was found, what was needed.
+
+>>> import local2global as l2g
+>>> try:
+...     l2g.Local2Global(settings={"embed": {"epocs": 10}}).fit([[0, 1], [1, 2]])
+... except l2g.ConfigError as error:
+...     print(error)
+there is no setting `embed.epocs`; did you mean `embed.epochs`?
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AlignError",
+    "AlignFilesError",
+    "ConfigError",
+    "EmbedError",
+    "FeatureError",
+    "FileError",
+    "GraphError",
+    "Local2GlobalError",
+    "Local2GlobalWarning",
+    "PartitionError",
+    "PatchError",
+    "ReadError",
+    "StoreError",
+]
+
+
+class Local2GlobalError(Exception):
+    """Any error of this package."""
+
+
+class ConfigError(Local2GlobalError, ValueError):
+    """A setting does not exist, or its value does not fit."""
+
+
+class ReadError(Local2GlobalError, ValueError):
+    """A graph, its features or its labels could not be read."""
+
+
+class GraphError(Local2GlobalError, ValueError):
+    """Arrays do not make a graph."""
+
+
+class FeatureError(Local2GlobalError, ValueError):
+    """Arrays are not features."""
+
+
+class StoreError(Local2GlobalError, ValueError):
+    """The graph of a run folder could not be opened."""
+
+
+class PartitionError(Local2GlobalError, ValueError):
+    """A graph could not be split into clusters."""
+
+
+class PatchError(Local2GlobalError, ValueError):
+    """Patches could not be made."""
+
+
+class EmbedError(Local2GlobalError, RuntimeError):
+    """A patch could not be embedded."""
+
+
+class AlignError(Local2GlobalError, ValueError):
+    """Patches could not be aligned."""
+
+
+class AlignFilesError(Local2GlobalError, ValueError):
+    """The patches of a run folder could not be read, or not be aligned."""
+
+
+class FileError(Local2GlobalError, OSError):
+    """A file or folder could not be used."""
+
+
+class Local2GlobalWarning(UserWarning):
+    """Something was left out that a caller may expect to be there."""

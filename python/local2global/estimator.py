@@ -1,0 +1,286 @@
+"""The whole way in one object, in the shape of scikit-learn."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count, takewhile
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from .embedders import Embedder, embed_with
+from .graph import Graph
+from .inputs import as_graph
+from .patches import GraphPatch
+from .progress import Progress, Report, reporting
+from .settings import make_settings, merge, seed_of
+
+__all__ = ["Local2Global"]
+
+_MOST_NODES = 5000
+"""`patches="auto"` makes more than ten patches where they would be larger than this."""
+
+
+class Local2Global:
+    """Embed a graph in overlapping patches, and stitch the patches into one embedding.
+
+    Parameters
+    ----------
+    dim
+        How many coordinates each node gets.
+    method
+        How patches are embedded: `"vgae"`, `"gae"`, `"dgi"`, `"spectral"` or `"command"`.
+    patches
+        How many patches; or `"auto"`, ten, or as many as it takes for 5000 nodes in each; or
+        an array with the cluster of each node. Clusters too small for the overlaps are merged.
+    random_state
+        The seed: the same number gives the same bytes, on any number of threads. None takes a
+        fresh one, to be found in `seed_`.
+    embedder
+        A function instead of `method`: it is given a patch (`.nodes`, `.edge_index`, `.x`,
+        `.graph`, `.dim`, `.seed`) and returns one row per node.
+    epochs, hidden, learning_rate, runs
+        How patches are trained, as in the table `[embed]`.
+    min_overlap
+        How many nodes joined patches share at least; `max(dim + 1, 32)` by default.
+    component
+        `"largest"` keeps the largest connected component, `"all"` everything.
+    settings
+        Any other setting by table and key, as in `run.toml`:
+        `{"align": {"weights": "robust"}}` or `{"patch.degree": 5}`.
+    run_dir
+        A folder for everything the stages leave. It is kept, and patches that lie there, made
+        from the same inputs, are not embedded again. Without it, a temporary one is used.
+    threads
+        How many threads to use; all cores by default. Never changes a result.
+    progress
+        `"auto"` (a bar of tqdm, if it is there and somebody watches), True, False, or a
+        callable that is given an `Event` a few times a second.
+
+    Attributes
+    ----------
+    embedding_
+        One row of float32 per node.
+    nodes_
+        The caller's node of each row, in the order of the caller.
+    diagnostics_
+        How well the patches fit; `diagnostics_["verdict"]` says it in words.
+    report_
+        What each stage did, and how long it took.
+    graph_
+        The graph that was embedded.
+    seed_
+        The seed that was used.
+
+    There is no `transform`: an embedding belongs to the nodes it was made for, and a node
+    that was not there has none.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> graph = nx.relabel_nodes(nx.karate_club_graph(), lambda node: f"member {node}")
+    >>> model = Local2Global(dim=2, patches=2, epochs=20)
+    >>> model.fit_transform(graph).shape
+    (34, 2)
+    >>> model.nodes_[33]
+    'member 33'
+
+    """
+
+    embedding_: NDArray[np.float32]
+    nodes_: NDArray[Any]
+    diagnostics_: dict[str, Any]
+    report_: dict[str, Any]
+    graph_: Graph
+    seed_: int
+
+    def __init__(
+        self,
+        dim: int = 128,
+        method: str = "vgae",
+        patches: Union[int, str, ArrayLike] = "auto",
+        random_state: Optional[int] = 0,
+        *,
+        embedder: Optional[Embedder] = None,
+        epochs: Optional[int] = None,
+        hidden: Optional[float] = None,
+        learning_rate: Any = None,
+        runs: Optional[int] = None,
+        min_overlap: Optional[int] = None,
+        component: str = "largest",
+        settings: Optional[Mapping[str, Any]] = None,
+        run_dir: Union[str, PathLike[str], None] = None,
+        threads: Optional[int] = None,
+        progress: Progress = "auto",
+    ) -> None:
+        self.dim = dim
+        self.method = method
+        self.patches = patches
+        self.random_state = random_state
+        self.embedder = embedder
+        self.epochs = epochs
+        self.hidden = hidden
+        self.learning_rate = learning_rate
+        self.runs = runs
+        self.min_overlap = min_overlap
+        self.component = component
+        self.settings = settings
+        self.run_dir = run_dir
+        self.threads = threads
+        self.progress = progress
+
+    def fit(
+        self, graph: Any, y: object = None, *, features: Any = None, labels: Any = None
+    ) -> Local2Global:
+        """Embed a graph; `graph`, `features` and `labels` are what `read_graph` takes.
+
+        `y` is ignored; it is there for scikit-learn.
+        """
+        self.seed_ = seed_of(self.random_state)
+        tables = self._tables()
+        make_settings(tables)
+        with reporting(self.progress) as report, self._folder() as folder:
+            options = {"features": features, "labels": labels}
+            self.graph_ = as_graph(
+                graph,
+                threads=self.threads,
+                progress=None if report is None else lambda event: report(*event),
+                **{**tables["graph"], **{key: it for key, it in options.items() if it is not None}},
+            )
+            settings = self._run_settings(tables, folder, graph)
+            embed = None if self.embedder is None else lambda: self._embed(folder, report)
+            self.report_ = _native.run(
+                self.graph_.native, settings, folder, embed, self.threads, report
+            )
+            self.embedding_ = np.load(folder / "5-alignment" / "embedding.npy")
+        self.nodes_ = self.graph_.nodes
+        self.diagnostics_ = self.report_["align"]
+        return self
+
+    def fit_transform(
+        self, graph: Any, y: object = None, *, features: Any = None, labels: Any = None
+    ) -> NDArray[np.float32]:
+        """Embed a graph, and give one row per node of `nodes_`."""
+        return self.fit(graph, y, features=features, labels=labels).embedding_
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give all parameters by name."""
+        return {name: getattr(self, name) for name in _parameters()}
+
+    def set_params(self, **params: Any) -> Local2Global:
+        """Change parameters by name."""
+        unknown = [name for name in params if name not in _parameters()]
+        if unknown:
+            known = ", ".join(_parameters())
+            raise ValueError(f"there is no parameter {unknown[0]!r}; there are {known}")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = _parameters()
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not defaults[name] and repr(value) != repr(defaults[name])
+        ]
+        return f"Local2Global({', '.join(changed)})"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("transform", "predict"):
+            raise AttributeError(
+                f"Local2Global has no {name}: an embedding belongs to the nodes it was made for; "
+                "use fit_transform"
+            )
+        if name in Local2Global.__annotations__:
+            raise AttributeError(f"this Local2Global is not fitted yet; `{name}` comes with fit")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _tables(self) -> dict[str, Any]:
+        """Give the settings that do not depend on the graph."""
+        own = {
+            "graph": {"component": self.component},
+            "patch": {"min_overlap": self.min_overlap},
+            "embed": {
+                "dim": self.dim,
+                "method": self.method,
+                "epochs": self.epochs,
+                "hidden": self.hidden,
+                "learning_rate": self.learning_rate,
+                "runs": self.runs,
+            },
+        }
+        return merge(own, self.settings)
+
+    def _run_settings(self, tables: dict[str, Any], folder: Path, source: Any) -> _native.Settings:
+        more: dict[str, Any] = {"partition": self._partition(folder, tables.get("partition"))}
+        if isinstance(source, (str, PathLike)):
+            more["graph"] = {"input": str(source)}
+        if self.embedder is not None:
+            more["embed"] = {"method": "given", "coordinates": str(folder / "4-embeddings")}
+        return make_settings(tables, more, random_state=self.seed_)
+
+    def _partition(self, folder: Path, given: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+        """Give the settings that follow from `patches`."""
+        patches, num_nodes = self.patches, self.graph_.num_nodes
+        if isinstance(patches, str):
+            if patches != "auto":
+                raise ValueError(f"patches is {patches!r}; it must be a number, 'auto' or clusters")
+            if given and not given.keys().isdisjoint(("clusters", "patch_size")):
+                return dict(given)
+            is_large = num_nodes > 10 * _MOST_NODES
+            return {"patch_size": _MOST_NODES} if is_large else {"clusters": 10}
+        if np.ndim(patches) == 0:
+            return {"clusters": patches}
+        clusters = self.graph_.rows_of_caller(np.asarray(patches), "patches")
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(folder / "clusters.npy", clusters, allow_pickle=False)
+        return {"method": "given", "file": str(folder / "clusters.npy")}
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        if self.run_dir is not None:
+            yield Path(self.run_dir)
+            return
+        with tempfile.TemporaryDirectory(prefix="local2global-") as folder:
+            yield Path(folder)
+
+    def _embed(self, folder: Path, report: Optional[Report]) -> None:
+        """Call the embedder for each patch of the run folder."""
+        assert self.embedder is not None
+        nodes = list(_patch_files(folder / "3-patches"))
+        patches = (
+            GraphPatch(
+                self.graph_,
+                number,
+                np.load(file).view(np.int64),
+                np.load(file.with_suffix(".weights.npy")),
+                self.dim,
+                self.seed_,
+            )
+            for number, file in enumerate(nodes)
+        )
+        embed_with(self.embedder, patches, len(nodes), folder / "4-embeddings", report)
+
+
+def _patch_files(folder: Path) -> Iterator[Path]:
+    """Give the node lists of a run folder, in order."""
+    files = (folder / f"patch-{number:05}.npy" for number in count())
+    return takewhile(Path.exists, files)
+
+
+def _parameters() -> dict[str, Any]:
+    """Give the names of all parameters, and their defaults."""
+    signature = inspect.signature(Local2Global.__init__)
+    return {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if name != "self"
+    }

@@ -1,0 +1,309 @@
+"""Graphs of any kind -> `Graph`.
+
+What something is, its methods tell: none of the packages it may come from is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Optional, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from .arrays import features_of, integers_of, labels_of, to_numpy, weights_of
+from .errors import Local2GlobalWarning
+from .graph import Graph
+from .progress import Progress, reporting
+from .settings import make_settings
+
+__all__ = ["as_graph", "read_graph"]
+
+
+@dataclass
+class _Edges:
+    """Edges between rows or integer ids, and what comes with them."""
+
+    sources: NDArray[np.uint64]
+    targets: NDArray[np.uint64]
+    weights: Any = None
+    num_nodes: Optional[int] = None
+    nodes: Optional[Sequence[Any]] = None
+    """The caller's nodes in order, if edges are between rows."""
+    features: Any = None
+    labels: Any = None
+
+
+@dataclass
+class _Table:
+    """A table of edges that speaks Arrow."""
+
+    table: Any
+    features: Any = None
+    labels: Any = None
+
+
+def read_graph(
+    graph: Any,
+    features: Any = None,
+    labels: Any = None,
+    *,
+    data_dir: Union[str, PathLike[str], None] = None,
+    threads: Optional[int] = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Graph:
+    """Read a graph, clean it, and keep its largest component (or all).
+
+    Parameters
+    ----------
+    graph
+        A path or the name of a data set (`"cora"` is built in; others are looked for in
+        `data_dir` or `$L2G_DATA`); a NumPy edge index (2 x E or E x 2) or a list of pairs; a
+        SciPy sparse matrix; a NetworkX graph; a pandas, polars, pyarrow or other Arrow table
+        with the columns `src`, `dst` and perhaps `weight`; a PyTorch Geometric `Data`; a DGL
+        graph.
+    features
+        One row per node in the order of the caller's nodes: an array, a SciPy sparse matrix,
+        or a path. They are not copied if they are float32 in C order; do not change them.
+    labels
+        One class per node (-1 if it is not known), or rows of zeros and ones, or a path.
+    data_dir
+        Where named data sets lie.
+    threads
+        How many threads to use; all cores by default. Never changes a result.
+    progress
+        See `local2global.progress`.
+    **options
+        The settings of the table `[graph]`: `component="all"`, `symmetrise=False`,
+        `self_loops=True`, `duplicates="sum"` and so on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import local2global as l2g
+    >>> l2g.read_graph(np.array([[0, 1, 2, 9], [1, 2, 9, 0]])).nodes
+    array([0, 1, 2, 9])
+    >>> l2g.read_graph([("ann", "bob"), ("bob", "eve")]).nodes.tolist()
+    ['ann', 'bob', 'eve']
+
+    """
+    paths = {
+        key: value
+        for key, value in (("features", features), ("labels", labels))
+        if isinstance(value, (str, PathLike))
+    }
+    settings = make_settings({"graph": options}, {"graph": paths})
+    features = None if "features" in paths else features
+    labels = None if "labels" in paths else labels
+    with reporting(progress) as report:
+        if isinstance(graph, (str, PathLike)):
+            if features is not None or labels is not None:
+                raise TypeError("features and labels of a file are files too: give their paths")
+            folders = _data_folders(data_dir)
+            native = _native.Graph.open(os.fspath(graph), settings, folders, threads, report)
+            return Graph(native)
+        parts = _parts_of(graph)
+        parts.features = parts.features if features is None else features
+        parts.labels = parts.labels if labels is None else labels
+        made = _build(parts, settings, threads, report)
+    _warn_of_missing(made)
+    return made
+
+
+def as_graph(graph: Any, **options: Any) -> Graph:
+    """Give the graph itself, or read it."""
+    if not isinstance(graph, Graph):
+        return read_graph(graph, **options)
+    if options.get("features") is not None or options.get("labels") is not None:
+        raise TypeError("this graph has been read already; give features and labels to read_graph")
+    return graph
+
+
+def _data_folders(data_dir: Union[str, PathLike[str], None]) -> list[Union[str, PathLike[str]]]:
+    folders = [folder for folder in (data_dir, os.environ.get("L2G_DATA")) if folder]
+    return folders or ["."]
+
+
+def _build(
+    parts: Union[_Edges, _Table], settings: _native.Settings, threads: Optional[int], report: Any
+) -> Graph:
+    features, labels = features_of(parts.features), labels_of(parts.labels)
+    if isinstance(parts, _Table):
+        try:
+            return Graph(
+                _native.Graph.from_table(parts.table, features, labels, settings, threads, report)
+            )
+        except ImportError:
+            # pandas speaks Arrow only where pyarrow is installed.
+            parts = _from_columns(parts.table)
+    caller: Optional[Sequence[Any]] = parts.nodes
+    if caller is None and parts.num_nodes is not None:
+        caller = range(parts.num_nodes)
+    ids = _plain_ids(parts.nodes)
+    native = _native.Graph.from_edges(
+        parts.sources,
+        parts.targets,
+        weights_of(parts.weights),
+        None if caller is None else len(caller),
+        ids,
+        features,
+        labels,
+        settings,
+        threads,
+        report,
+    )
+    return Graph(native, caller, by_row=parts.nodes is not None and ids is None)
+
+
+def _plain_ids(nodes: Optional[Sequence[Any]]) -> Union[NDArray[np.uint64], list[str], None]:
+    """Give nodes that the run folder can name: all text, or all numbers from 0 on."""
+    if nodes is None:
+        return None
+    if all(type(node) is str for node in nodes):
+        return list(nodes)
+    if all(type(node) is int and 0 <= node < 2**64 for node in nodes):
+        return np.array(nodes, dtype=np.uint64)
+    return None
+
+
+def _warn_of_missing(graph: Graph) -> None:
+    dropped = graph.summary["dropped"]["nodes"]
+    if dropped:
+        warnings.warn(
+            f"{dropped} of {graph.num_nodes + dropped} nodes lie outside the largest component "
+            "and are left out; `nodes` says which are kept, `component='all'` keeps all",
+            Local2GlobalWarning,
+            stacklevel=3,
+        )
+
+
+def _parts_of(graph: Any) -> Union[_Edges, _Table]:
+    if hasattr(graph, "edge_index_dict"):
+        raise TypeError("graph has several types of nodes or edges; make it homogeneous first")
+    if hasattr(graph, "edge_index"):
+        return _from_pyg(graph)
+    if hasattr(graph, "ndata") and callable(getattr(graph, "edges", None)):
+        return _from_dgl(graph)
+    if hasattr(graph, "is_multigraph") and hasattr(graph, "adj"):
+        return _from_networkx(graph)
+    if hasattr(graph, "tocoo") and hasattr(graph, "shape"):
+        return _from_scipy(graph)
+    if hasattr(graph, "__arrow_c_stream__"):
+        return _Table(graph)
+    if hasattr(graph, "columns") and hasattr(graph, "__getitem__"):
+        return _from_columns(graph)
+    return _from_pairs(graph)
+
+
+def _from_pyg(data: Any) -> _Edges:
+    edges = _from_pairs(data.edge_index)
+    edges.weights = getattr(data, "edge_weight", None)
+    edges.features = getattr(data, "x", None)
+    num_nodes = getattr(data, "num_nodes", None)
+    edges.num_nodes = None if num_nodes is None else int(num_nodes)
+    edges.labels = _classes(getattr(data, "y", None), edges.num_nodes)
+    return edges
+
+
+def _classes(labels: Any, num_nodes: Optional[int]) -> Any:
+    """Give labels if they are classes of nodes; data sets carry other targets too."""
+    if labels is None:
+        return None
+    array = to_numpy(labels)
+    is_per_node = array.ndim > 0 and array.shape[0] == num_nodes
+    return array if is_per_node and array.dtype.kind in "iub" else None
+
+
+def _from_dgl(graph: Any) -> _Edges:
+    if not getattr(graph, "is_homogeneous", True):
+        raise TypeError("graph has several types of nodes or edges; make it homogeneous first")
+    sources, targets = graph.edges()
+    num_nodes = int(graph.num_nodes())
+    return _Edges(
+        integers_of(sources, "node ids"),
+        integers_of(targets, "node ids"),
+        num_nodes=num_nodes,
+        features=graph.ndata.get("feat"),
+        labels=_classes(graph.ndata.get("label"), num_nodes),
+    )
+
+
+def _from_networkx(graph: Any) -> _Edges:
+    nodes = list(graph.nodes)
+    rows = {node: row for row, node in enumerate(nodes)}
+    triples = list(graph.edges(data="weight"))
+    sources = np.fromiter((rows[edge[0]] for edge in triples), np.uint64, len(triples))
+    targets = np.fromiter((rows[edge[1]] for edge in triples), np.uint64, len(triples))
+    weights = None
+    if any(edge[2] is not None for edge in triples):
+        values = (1.0 if edge[2] is None else edge[2] for edge in triples)
+        weights = np.fromiter(values, np.float32, len(triples))
+    return _Edges(sources, targets, weights, nodes=nodes)
+
+
+def _from_scipy(matrix: Any) -> _Edges:
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise ValueError(f"adjacency matrix is {rows} x {columns}; it must be square")
+    entries = matrix.tocoo()
+    return _Edges(
+        integers_of(entries.row, "rows"),
+        integers_of(entries.col, "columns"),
+        None if entries.dtype == bool else entries.data,
+        num_nodes=int(rows),
+    )
+
+
+def _from_columns(table: Any) -> _Edges:
+    """Give the edges of a table whose columns can be taken by name."""
+    names = [str(name) for name in table.columns]
+    column = {
+        key: next((name for name in names if name.lower() in known), None)
+        for key, known in _COLUMN_NAMES.items()
+    }
+    if column["src"] is None or column["dst"] is None:
+        raise ValueError(f"edge table has the columns {', '.join(names)}; it needs src and dst")
+    edges = _numbered(to_numpy(table[column["src"]]), to_numpy(table[column["dst"]]))
+    if column["weight"] is not None:
+        edges.weights = to_numpy(table[column["weight"]])
+    return edges
+
+
+_COLUMN_NAMES = {
+    "src": ["src", "source", "from", "fromnodeid", "u", "node1", "id1", "head", "sourcenodeid"],
+    "dst": ["dst", "target", "to", "tonodeid", "v", "node2", "id2", "tail", "targetnodeid", "dest"],
+    "weight": ["weight", "w", "value"],
+}
+
+
+def _from_pairs(pairs: Any) -> _Edges:
+    """Give the edges of an edge index, 2 x E or E x 2; 2 x 2 is taken as 2 x E."""
+    is_array = hasattr(pairs, "shape")
+    array = to_numpy(pairs if is_array or not isinstance(pairs, Iterable) else list(pairs))
+    if array.ndim != 2 or 2 not in array.shape:
+        raise TypeError(
+            f"cannot read a graph from a {type(pairs).__name__} of shape {array.shape}; needed "
+            "a path, an edge index (2 x E or E x 2), a SciPy sparse matrix, a NetworkX graph, an "
+            "edge table, or a graph of PyTorch Geometric or DGL"
+        )
+    # A list of pairs is E x 2 even if there are two of them.
+    by_row = array.shape[0] == 2 and (is_array or array.shape[1] != 2)
+    return _numbered(*(array if by_row else array.T))
+
+
+def _numbered(sources: NDArray[Any], targets: NDArray[Any]) -> _Edges:
+    """Give integer ids as they are, and other names by first appearance."""
+    if sources.dtype.kind in "iu" and targets.dtype.kind in "iu":
+        return _Edges(integers_of(sources, "node ids"), integers_of(targets, "node ids"))
+    rows: dict[Any, int] = {}
+    pairs = zip(sources.tolist(), targets.tolist())
+    numbers = [rows.setdefault(name, len(rows)) for pair in pairs for name in pair]
+    ends = np.array(numbers, dtype=np.uint64).reshape(-1, 2)
+    columns = np.ascontiguousarray(ends.T)
+    return _Edges(columns[0], columns[1], nodes=list(rows))

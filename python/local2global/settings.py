@@ -1,0 +1,66 @@
+"""Settings: the tables of `run.toml`, as dictionaries.
+
+The keys are those of the command line. A table is named after its stage:
+
+>>> from local2global.settings import make_settings
+>>> tables = make_settings({"embed": {"dim": 16}, "align.weights": "robust"}).to_dict()
+>>> tables["embed"]["dim"], tables["embed"]["epochs"], tables["align"]["weights"]
+(16, 200, 'robust')
+"""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from . import _native
+
+__all__ = ["make_settings", "merge", "seed_of"]
+
+
+def make_settings(
+    *tables: Optional[Mapping[str, Any]], random_state: Optional[int] = 0
+) -> _native.Settings:
+    """Check settings and fill in defaults; later tables override earlier ones.
+
+    A key may also be written `"table.key"`. What is None stays at its default.
+    """
+    return _native.Settings(merge(*tables), seed_of(random_state))
+
+
+def seed_of(random_state: Optional[int]) -> int:
+    """Give the seed: the number itself, or a fresh one for None."""
+    if random_state is None:
+        return secrets.randbits(63)
+    try:
+        seed = operator.index(random_state)
+    except TypeError:
+        kind = type(random_state).__name__
+        raise TypeError(f"random_state is a {kind}; it must be an integer or None") from None
+    if not 0 <= seed < 2**63:
+        raise ValueError(f"random_state is {seed}; it must be between 0 and 2**63 - 1")
+    return seed
+
+
+def merge(*tables: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put tables of settings on top of each other."""
+    merged: dict[str, Any] = {}
+    for table in tables:
+        for key, value in (table or {}).items():
+            _put(merged, key, value)
+    return merged
+
+
+def _put(table: dict[str, Any], key: str, value: Any) -> None:
+    if value is None:
+        return
+    head, _, rest = key.partition(".")
+    if rest:
+        value, key = {rest: value}, head
+    if isinstance(value, Mapping):
+        inner = table.get(key)
+        table[key] = merge(inner if isinstance(inner, Mapping) else None, value)
+    else:
+        table[key] = value

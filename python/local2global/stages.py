@@ -1,0 +1,234 @@
+"""The stages as functions, in the order of the data.
+
+>>> import local2global as l2g
+>>> graph = l2g.read_graph("cora")
+>>> clusters = l2g.partition(graph, 10, dim=8)
+>>> patches = l2g.make_patches(graph, clusters, dim=8)
+>>> coordinates = l2g.embed_patches(patches, method="spectral")
+>>> result = l2g.align(patches, coordinates)
+>>> result.embedding.shape
+(2485, 8)
+>>> l2g.evaluate(graph, result.embedding)["auc"] > 0.8
+True
+
+Keywords that a function does not name are settings of its table, as in `run.toml`:
+`make_patches(..., degree=5)`, `embed_patches(..., epochs=100)`, `align(..., scale=True)`.
+All take `random_state` (the same number gives the same bytes), `threads` (never changes a
+result) and `progress`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from os import PathLike
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from .alignment import Alignment, Patch, align_arrays
+from .arrays import integers_of, plain, to_numpy
+from .embedders import Embedder, embed_with
+from .graph import Graph
+from .inputs import as_graph
+from .patches import Patches
+from .progress import Progress, reporting
+from .settings import make_settings, seed_of
+
+__all__ = ["align", "embed_patches", "evaluate", "make_patches", "partition"]
+
+DEFAULT_DIM = 128
+
+
+def partition(
+    graph: Any,
+    clusters: Optional[int] = None,
+    *,
+    patch_size: Optional[int] = None,
+    method: str = "metis",
+    dim: int = DEFAULT_DIM,
+    min_overlap: Optional[int] = None,
+    random_state: Optional[int] = 0,
+    threads: Optional[int] = None,
+    progress: Progress = None,
+    **options: Any,
+) -> NDArray[np.uint32]:
+    """Give the cluster of each node.
+
+    Clusters too small for the overlap that patches in `dim` dimensions need are merged into
+    a neighbour, so there may be fewer than asked for.
+
+    Parameters
+    ----------
+    graph
+        A `Graph`, or anything that `read_graph` takes.
+    clusters, patch_size
+        How many clusters (10 by default), or about how many nodes each.
+    method
+        `"metis"`, `"fennel"`, `"louvain"` or `"given"` (the labels, or `file=...`).
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> ring = nx.cycle_graph(200)
+    >>> clusters = partition(ring, 4, dim=2)
+    >>> bool(np.bincount(clusters).min() >= 16)
+    True
+
+    """
+    table = {"clusters": clusters, "patch_size": patch_size, "method": method, **options}
+    settings = make_settings(
+        {"partition": table, "embed.dim": dim, "patch.min_overlap": min_overlap},
+        random_state=random_state,
+    )
+    whole = as_graph(graph, threads=threads)
+    with reporting(progress) as report:
+        return _native.partition(whole.native, settings, threads, report)[0]
+
+
+def make_patches(
+    graph: Any,
+    clusters: ArrayLike,
+    *,
+    dim: int = DEFAULT_DIM,
+    random_state: Optional[int] = 0,
+    threads: Optional[int] = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Patches:
+    """Grow clusters into overlapping patches.
+
+    Joined patches share `min_overlap` nodes or more (`max(dim + 1, 32)` by default).
+
+    Parameters
+    ----------
+    graph
+        A `Graph`, or anything that `read_graph` takes.
+    clusters
+        The cluster of each node: integers, from `partition` or from elsewhere.
+    dim
+        In how many dimensions the patches will be embedded.
+
+    """
+    whole = as_graph(graph, threads=threads)
+    seed = seed_of(random_state)
+    settings = make_settings({"patch": options, "embed.dim": dim}, random_state=seed)
+    labels = np.ascontiguousarray(integers_of(to_numpy(clusters), "clusters").astype(np.uint32))
+    with reporting(progress) as report:
+        native = _native.make_patches(whole.native, labels, settings, threads, report)
+    return Patches(
+        whole,
+        [native.nodes(index) for index in range(len(native))],
+        [native.weights(index) for index in range(len(native))],
+        native.edges,
+        native.report,
+        dim,
+        seed,
+    )
+
+
+def embed_patches(
+    patches: Patches,
+    *,
+    method: str = "vgae",
+    embedder: Optional[Embedder] = None,
+    folder: Union[str, PathLike[str], None] = None,
+    random_state: Optional[int] = 0,
+    threads: Optional[int] = None,
+    progress: Progress = None,
+    **options: Any,
+) -> list[NDArray[np.float32]]:
+    """Give every patch coordinates of its own, in the dimension it was made for.
+
+    Parameters
+    ----------
+    patches
+        What `make_patches` gave.
+    method
+        `"vgae"`, `"gae"`, `"dgi"`, `"spectral"`, or `"command"` (`command=[...]`).
+    embedder
+        A function instead: it is given a patch (`.nodes`, `.edge_index`, `.x`, `.graph`,
+        `.dim`, `.seed`) and returns one row per node.
+    folder
+        Where to keep the coordinates; what is there already, made from the same inputs, is
+        not made again. Without it, they are in memory only.
+
+    Examples
+    --------
+    >>> import local2global as l2g
+    >>> graph = l2g.read_graph("cora")
+    >>> patches = l2g.make_patches(graph, l2g.partition(graph, 4, dim=2), dim=2)
+    >>> def noise(patch):
+    ...     return np.random.default_rng(patch.seed).normal(size=(patch.num_nodes, patch.dim))
+    >>> [rows.shape[1] for rows in l2g.embed_patches(patches, embedder=noise)]
+    [2, 2, 2, 2]
+
+    """
+    dim = patches[0].dim
+    table = {"method": method, "dim": dim, **options}
+    settings = make_settings({"embed": table}, random_state=random_state)
+    with ExitStack() as stack:
+        place = Path(folder or stack.enter_context(tempfile.TemporaryDirectory()))
+        report = stack.enter_context(reporting(progress))
+        if embedder is not None:
+            embed_with(embedder, patches, len(patches), place, report)
+        else:
+            nodes = [integers_of(patch.nodes, "nodes") for patch in patches]
+            whole = patches.graph.native
+            _native.embed_patches(whole, nodes, settings, place, threads, report)
+        return [np.load(place / f"{patch.name}.npy") for patch in patches]
+
+
+def align(
+    patches: Sequence[Patch],
+    coordinates: Optional[Sequence[ArrayLike]] = None,
+    *,
+    patch_edges: Optional[ArrayLike] = None,
+    min_overlap: Optional[int] = None,
+    random_state: Optional[int] = 0,
+    threads: Optional[int] = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Alignment:
+    """Stitch patches into one frame.
+
+    Parameters
+    ----------
+    patches
+        What `make_patches` gave, or any list of `Patch`.
+    coordinates
+        One array per patch, if the patches have none of their own.
+    patch_edges
+        Pairs of patches to use; those of `make_patches`, or else all that share enough.
+    min_overlap
+        How many nodes two patches must share at least; `dim + 1` by default.
+
+    """
+    settings = make_settings({"align": options}, random_state=random_state)
+    if patch_edges is None:
+        patch_edges = getattr(patches, "patch_edges", None)
+    return align_arrays(patches, coordinates, patch_edges, min_overlap, settings, threads, progress)
+
+
+def evaluate(
+    graph: Any,
+    embedding: ArrayLike,
+    *,
+    score: str = "inner-product",
+    random_state: Optional[int] = 0,
+    threads: Optional[int] = None,
+) -> dict[str, Optional[float]]:
+    """Tell how well an embedding, one row per node, tells edges from non-edges.
+
+    `auc` is the probability that an edge scores higher than a non-edge, over all edges and as
+    many non-edges; None if there are none of either. `score` is `"inner-product"` or
+    `"distance"`.
+    """
+    whole: Graph = as_graph(graph, threads=threads)
+    rows = plain(to_numpy(embedding), np.float32)
+    seed = seed_of(random_state)
+    return {"auc": _native.reconstruction_auc(whole.native, rows, score, seed, threads)}
