@@ -7,6 +7,20 @@ from typing import Any, Optional, Union, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Alignment",
+    "Graph",
+    "Patches",
+    "Settings",
+    "__version__",
+    "align",
+    "embed_patches",
+    "make_patches",
+    "partition",
+    "reconstruction_auc",
+    "run",
+]
+
 __version__: str
 
 _Report = Callable[[str, int, int, str, str, bool], None]

@@ -193,6 +193,10 @@ class Local2Global:
         ]
         return f"Local2Global({', '.join(changed)})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the graph behind: it belongs to this process."""
+        return {name: value for name, value in vars(self).items() if name != "graph_"}
+
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("transform", "predict"):
             raise AttributeError(

@@ -227,6 +227,11 @@ def evaluate(
     `auc` is the probability that an edge scores higher than a non-edge, over all edges and as
     many non-edges; None if there are none of either. `score` is `"inner-product"` or
     `"distance"`.
+
+    >>> pairs = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)]
+    >>> sides = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> round(evaluate(pairs, sides)["auc"], 3)
+    0.929
     """
     whole: Graph = as_graph(graph, threads=threads)
     rows = plain(to_numpy(embedding), np.float32)

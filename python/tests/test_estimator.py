@@ -47,8 +47,10 @@ def test_scikit_learn_can_clone_it():
 def test_it_can_be_copied_and_pickled():
     model = small(method="spectral").fit(graph())
     assert copy.copy(model).get_params() == model.get_params()
-    fresh = pickle.loads(pickle.dumps(small()))
-    assert fresh.get_params() == small().get_params()
+    loaded = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(loaded.embedding_, model.embedding_)
+    assert loaded.get_params() == model.get_params()
+    assert not hasattr(loaded, "graph_")
 
 
 def test_string_names_in_five_lines():

@@ -123,10 +123,15 @@ def test_tables_without_arrow_are_read_by_column():
     class Columns(dict):
         columns = ("from", "to", "weight")
 
-    table = Columns({"from": ["a", "b"], "to": ["b", "c"], "weight": [1.0, 2.5]})
-    graph = l2g.read_graph(table)
-    assert graph.nodes.tolist() == ["a", "b", "c"]
-    assert graph.edge_weight.tolist() == [1.0, 1.0, 2.5, 2.5]
+    class WithoutPyarrow(Columns):
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise ImportError("pyarrow is not installed")
+
+    for kind in (Columns, WithoutPyarrow):
+        table = kind({"from": ["a", "b"], "to": ["b", "c"], "weight": [1.0, 2.5]})
+        graph = l2g.read_graph(table)
+        assert graph.nodes.tolist() == ["a", "b", "c"]
+        assert graph.edge_weight.tolist() == [1.0, 1.0, 2.5, 2.5]
 
 
 def test_networkx_order_isolated_nodes_and_any_objects_are_kept():
