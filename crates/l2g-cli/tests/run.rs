@@ -160,6 +160,27 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
     assert!(hit >= 15, "only {hit} of 36 runs were still going when they were killed");
 }
 
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_cleanly_and_keeps_what_is_done() {
+    let folder = prepared();
+    let folder = folder.path();
+    let long = ["--set", "embed.epochs=4000", "--threads", "1"];
+    let child = command(folder, &run("run", &long)).stderr(Stdio::piped()).spawn().unwrap();
+    // Patches are written one by one; after the first, the person has had enough.
+    let first_done = || fs::read_dir(folder.join("run/4-embeddings")).is_ok_and(|files| files.count() > 1);
+    while !first_done() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("stopping at the next good place"), "{}", text(&output));
+    let again = l2g(folder, &[&["embed", "run", "--json", "--quiet"][..], &FAST, &long].concat());
+    let record: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert!(!record["kept"].as_array().unwrap().is_empty(), "{record}");
+}
+
 #[test]
 fn damaged_and_missing_files_are_made_again() {
     let folder = prepared();
