@@ -14,7 +14,7 @@ use twox_hash::XxHash3_128;
 /// Bytes of a file that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// A digest under way: parts are added, and [`Digest::to_string`] tells it.
+/// A digest under way: parts are added, and its text tells it.
 ///
 /// # Examples
 /// ```

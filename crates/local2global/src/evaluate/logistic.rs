@@ -10,8 +10,9 @@
 //! ```
 //!
 //! which with `λ = 1` is the default of scikit-learn. The function is convex; its minimum is
-//! found by [`lbfgs`], with the gradient `(p - y) zᵀ`. Rows are cut into pieces whose number
-//! depends on that of the nodes alone and summed in order, so threads do not change a bit.
+//! found by [L-BFGS](crate::linalg::lbfgs), with the gradient `(p - y) zᵀ`. Rows are cut into
+//! pieces whose number depends on that of the nodes alone and summed in order, so threads do
+//! not change a bit.
 //! Cost: `O(n d c)` time per step in `d` dimensions with `c` classes; coordinates are read
 //! where they lie. No randomness.
 //!
