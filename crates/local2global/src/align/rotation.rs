@@ -22,8 +22,9 @@
 //! parts of the measurements: the same p x p Laplacian as for translations.
 //!
 //! *Noise.* Where overlaps fit badly, as those of real embeddings do, the leading eigenvalues
-//! spread out and the gap after them is narrow. The iteration then carries more guards, and
-//! a problem that is not large is decomposed as a whole, which takes less time.
+//! spread out and the gap after them is narrow. The vectors are then found by filtering
+//! ([`leading_filtered`]), and a problem that is not large is decomposed as a whole, which
+//! takes less time.
 //!
 //! Cost: `O(E d³)` per step and some ten steps, with noise some thirty, for `E` patch
 //! edges. Randomness: the guard vectors of the eigen-solver, from the stream 0 of the stage.
@@ -40,6 +41,7 @@ use super::{AlignError, translation};
 use crate::linalg::block_matrix::BlockMatrix;
 use crate::linalg::dense::{DenseError, Stretch, Workspace, identity, multiply, view, view_mut};
 use crate::linalg::eigen::{Certificate, EigenOptions, LeadingEigen, leading, leading_dense};
+use crate::linalg::filtered::leading_filtered;
 use crate::linalg::laplacian::Cholesky;
 use crate::seed::{Seed, Stage};
 
@@ -51,13 +53,15 @@ const DENSE_PATCHES: usize = 6;
 const GUARDS: usize = 2;
 
 /// From this inconsistency on the leading eigenvalues spread out and the gap after them
-/// is small: a quarter as many guards as wanted vectors then halves the number of steps.
+/// is small, and the vectors are found by filtering, with half as many guards as wanted ones.
 const NOISY: f64 = 0.05;
 
-/// Steps that a noisy problem takes, and the cost of a step and of the dense decomposition,
-/// relative to each other, as measured on ten patches of Cora in 128 dimensions.
-const NOISY_STEPS: f64 = 30.0;
-const STEP_COST: f64 = 9.0;
+/// Filtering gives up after so many products.
+const MAX_PRODUCTS: usize = 5000;
+
+/// A noisy problem takes some sixty block products and fourteen of tall matrices a round; so
+/// many times `n m (d E / p + m)` operations as are as fast as `n³` in one decomposition.
+const FILTER_COST: f64 = 40.0;
 
 /// The eigen-solver gives up after so many steps.
 const MAX_STEPS: usize = 500;
@@ -239,21 +243,26 @@ fn eigenvectors(
     let roots = unit_roots(&totals);
     let inconsistency = mean_inconsistency(relatives, weights);
     let noisy = inconsistency > NOISY;
-    let num_guards = if noisy { GUARDS + dim / 4 } else { GUARDS };
-    if noisy && dense_is_cheaper(num_patches * dim, dim + num_guards) {
+    let num_guards = if noisy { GUARDS + dim / 2 } else { GUARDS };
+    if noisy && dense_is_cheaper(relatives, dim + num_guards) {
         return Ok(leading_dense(&matrix, &eigen_options)?);
     }
-    let shift = if noisy { inconsistency } else { (0.1 * inconsistency).max(MIN_SHIFT) };
+    let shift = (0.1 * inconsistency).max(MIN_SHIFT);
     let scalar = Cholesky::new(&vec![1.0 + shift; num_patches], &relatives.edges, &factors)?;
     let start = start(&roots, dim, num_guards, &scalar, options.seed);
-    Ok(leading(&matrix, start, dim + num_guards, |residual| scalar.solve(residual), &eigen_options)?)
+    let columns = dim + num_guards;
+    if noisy {
+        let options = EigenOptions { max_steps: MAX_PRODUCTS, ..eigen_options };
+        return Ok(leading_filtered(&matrix, start, columns, &options)?);
+    }
+    Ok(leading(&matrix, start, columns, |residual| scalar.solve(residual), &eigen_options)?)
 }
 
-/// Whether decomposing a noisy problem as a whole, `n³`, costs less than the iteration,
-/// some `n m² + 5 m³` a step.
-fn dense_is_cheaper(num_rows: usize, columns: usize) -> bool {
-    let (n, m) = (num_rows as f64, columns as f64);
-    n.powi(3) < NOISY_STEPS * STEP_COST * (n * m * m + 5.0 * m.powi(3))
+/// Whether decomposing a noisy problem as a whole, `n³`, costs less than filtering.
+fn dense_is_cheaper(relatives: &Relatives, columns: usize) -> bool {
+    let (n, m) = ((relatives.num_patches * relatives.dim) as f64, columns as f64);
+    let row_entries = 2.0 * (relatives.num_edges() * relatives.dim) as f64 / relatives.num_patches as f64;
+    n.powi(3) < FILTER_COST * n * m * (row_entries + m)
 }
 
 /// `√wᵢ`, as a unit vector: the leading eigenvector of the patch graph alone.

@@ -164,24 +164,24 @@ pub fn leading(
 }
 
 impl Certificate {
-    fn is_good(&self, options: &EigenOptions) -> bool {
+    pub(super) fn is_good(&self, options: &EigenOptions) -> bool {
         self.gap > 0.0 && self.residual <= (options.tolerance * self.gap).max(ROUNDING)
     }
 }
 
 /// The state between steps: Ritz vectors, the last step, and their products.
-struct Iteration {
+pub(super) struct Iteration {
     columns: usize,
-    values: Vec<f64>,
-    x: Vec<f64>,
-    ax: Vec<f64>,
+    pub(super) values: Vec<f64>,
+    pub(super) x: Vec<f64>,
+    pub(super) ax: Vec<f64>,
     p: Vec<f64>,
     ap: Vec<f64>,
 }
 
 impl Iteration {
     /// The Ritz vectors of the start, and the start itself if it is exact.
-    fn new(
+    pub(super) fn new(
         matrix: &BlockMatrix<'_>,
         start: Vec<f64>,
         columns: usize,
@@ -212,7 +212,7 @@ impl Iteration {
     }
 
     /// Computes the products afresh and takes the Ritz vectors of the block alone.
-    fn refresh(&mut self, matrix: &BlockMatrix<'_>) -> Result<(), EigenError> {
+    pub(super) fn refresh(&mut self, matrix: &BlockMatrix<'_>) -> Result<(), EigenError> {
         matrix.multiply(&self.x, self.columns, &mut self.ax);
         self.take_ritz_vectors()
     }
@@ -234,7 +234,7 @@ impl Iteration {
     }
 
     /// The residuals, and what they say about the wanted vectors.
-    fn certify(&self, wanted: usize, steps: usize) -> (Vec<f64>, Certificate) {
+    pub(super) fn certify(&self, wanted: usize, steps: usize) -> (Vec<f64>, Certificate) {
         let residual = tall::residual(&self.ax, &self.x, &self.values);
         let norms = tall::column_norms(&residual, self.columns);
         let next = self.values[wanted] + norms[wanted];
@@ -281,7 +281,7 @@ impl Iteration {
         normalise(w, m)
     }
 
-    fn finish(self, wanted: usize, certificate: Certificate) -> LeadingEigen {
+    pub(super) fn finish(self, wanted: usize, certificate: Certificate) -> LeadingEigen {
         let vectors = self.x.chunks_exact(self.columns).flat_map(|row| &row[..wanted]).copied().collect();
         LeadingEigen { values: self.values[..wanted].to_vec(), vectors, certificate }
     }

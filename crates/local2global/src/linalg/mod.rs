@@ -18,4 +18,6 @@ pub mod laplacian;
 
 pub mod eigen;
 
+pub mod filtered;
+
 pub mod lbfgs;
