@@ -55,7 +55,7 @@ def main() -> None:
     cora = l2g.read_graph("cora")
     model = l2g.Local2Global(dim=16, patches=10, embedder=train_vgae).fit(cora)
     print(model.diagnostics_["verdict"])
-    print(f"AUC {l2g.evaluate(cora, model.embedding_)['auc']:.3f}")
+    print(f"AUC {l2g.evaluate(cora, model.embedding_)['auc']['l2g']:.3f}")
 
 
 if __name__ == "__main__":

@@ -32,10 +32,10 @@ def main() -> None:
     cora = l2g.read_graph("cora")
     model = l2g.Local2Global(dim=32, patches=8, embedder=smoothed_svd).fit(cora)
     print(model.diagnostics_["verdict"])
-    print(f"AUC stitched     {l2g.evaluate(cora, model.embedding_)['auc']:.3f}")
+    print(f"AUC stitched     {l2g.evaluate(cora, model.embedding_)['auc']['l2g']:.3f}")
 
     whole = l2g.Local2Global(dim=32, patches=1, embedder=smoothed_svd).fit_transform(cora)
-    print(f"AUC in one piece {l2g.evaluate(cora, whole)['auc']:.3f}")
+    print(f"AUC in one piece {l2g.evaluate(cora, whole)['auc']['l2g']:.3f}")
 
 
 if __name__ == "__main__":

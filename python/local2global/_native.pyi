@@ -15,9 +15,9 @@ __all__ = [
     "__version__",
     "align",
     "embed_patches",
+    "evaluate",
     "make_patches",
     "partition",
-    "reconstruction_auc",
     "run",
 ]
 
@@ -169,14 +169,13 @@ class Alignment:
         progress: Optional[_Report] = None,
     ) -> float: ...
 
-def reconstruction_auc(
+def evaluate(
     graph: Graph,
-    embedding: NDArray[np.float32],
-    score: str = "inner-product",
-    seed: int = 0,
+    embeddings: list[tuple[str, NDArray[np.float32]]],
+    settings: Settings,
     threads: Optional[int] = None,
     progress: Optional[_Report] = None,
-) -> Optional[float]: ...
+) -> dict[str, Any]: ...
 def run(
     graph: Graph,
     settings: Settings,
@@ -184,4 +183,4 @@ def run(
     embed: Optional[Callable[[], object]] = None,
     threads: Optional[int] = None,
     progress: Optional[_Report] = None,
-) -> dict[str, Any]: ...
+) -> list[dict[str, Any]]: ...

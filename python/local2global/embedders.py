@@ -2,7 +2,7 @@
 
 An embedder is given one `GraphPatch` after the other and returns one row of `patch.dim`
 coordinates per node. What it returns goes to disk at once, as `NAME.npy` with a record
-`NAME.json` beside it: the files that any other embedder leaves in `4-embeddings`.
+`NAME.json` beside it, as any other embedder leaves them.
 
 A function cannot tell whether it is still the same as in an earlier run. If it has an
 attribute `digest`, a text that changes whenever its results would, then patches that are

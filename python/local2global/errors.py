@@ -18,13 +18,16 @@ __all__ = [
     "AlignFilesError",
     "ConfigError",
     "EmbedError",
+    "EvaluateError",
     "FeatureError",
     "FileError",
     "GraphError",
+    "HoldOutError",
     "Local2GlobalError",
     "Local2GlobalWarning",
     "PartitionError",
     "PatchError",
+    "PipelineError",
     "ReadError",
     "StoreError",
 ]
@@ -50,6 +53,10 @@ class FeatureError(Local2GlobalError, ValueError):
     """Arrays are not features."""
 
 
+class HoldOutError(Local2GlobalError, ValueError):
+    """Edges could not be held out for link prediction."""
+
+
 class StoreError(Local2GlobalError, ValueError):
     """The graph of a run folder could not be opened."""
 
@@ -72,6 +79,14 @@ class AlignError(Local2GlobalError, ValueError):
 
 class AlignFilesError(Local2GlobalError, ValueError):
     """The patches of a run folder could not be read, or not be aligned."""
+
+
+class EvaluateError(Local2GlobalError, ValueError):
+    """An embedding could not be scored."""
+
+
+class PipelineError(Local2GlobalError, RuntimeError):
+    """A run folder is in use, or is damaged."""
 
 
 class FileError(Local2GlobalError, OSError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,8 +26,8 @@ from .settings import make_settings, merge, seed_of
 
 __all__ = ["Local2Global"]
 
-_MOST_NODES = 5000
-"""`patches="auto"` makes more than ten patches where they would be larger than this."""
+_GIVEN = "embedder"
+"""The folder of a run that coordinates of an embedder in Python lie in."""
 
 
 class Local2Global:
@@ -38,8 +40,9 @@ class Local2Global:
     method
         How patches are embedded: `"vgae"`, `"gae"`, `"dgi"`, `"spectral"` or `"command"`.
     patches
-        How many patches; or `"auto"`, ten, or as many as it takes for 5000 nodes in each; or
-        an array with the cluster of each node. Clusters too small for the overlaps are merged.
+        How many patches; or `"auto"`, as many as it takes for 2000 nodes in each, but ten or
+        more if the graph is not too small for that; or an array with the cluster of each node.
+        Clusters too small for the overlaps are merged.
     random_state
         The seed: the same number gives the same bytes, on any number of threads. None takes a
         fresh one, to be found in `seed_`.
@@ -56,8 +59,8 @@ class Local2Global:
         Any other setting by table and key, as in `run.toml`:
         `{"align": {"weights": "robust"}}` or `{"patch.degree": 5}`.
     run_dir
-        A folder for everything the stages leave. It is kept, and patches that lie there, made
-        from the same inputs, are not embedded again. Without it, a temporary one is used.
+        A folder for everything the stages leave. It is kept, and what lies there, made from the
+        same inputs, is not made again. Without it, a temporary one is used.
     threads
         How many threads to use; all cores by default. Never changes a result.
     progress
@@ -73,7 +76,8 @@ class Local2Global:
     diagnostics_
         How well the patches fit; `diagnostics_["verdict"]` says it in words.
     report_
-        What each stage did, and how long it took.
+        What `partition` and `patch` found, and under `stages` why each stage was done (None if
+        it was kept) and how long it took.
     graph_
         The graph that was embedded.
     seed_
@@ -150,18 +154,16 @@ class Local2Global:
             options = {"features": features, "labels": labels}
             self.graph_ = as_graph(
                 graph,
+                random_state=self.seed_,
                 threads=self.threads,
                 progress=None if report is None else lambda event: report(*event),
                 **{**tables["graph"], **{key: it for key, it in options.items() if it is not None}},
             )
             settings = self._run_settings(tables, folder, graph)
             embed = None if self.embedder is None else lambda: self._embed(folder, report)
-            self.report_ = _native.run(
-                self.graph_.native, settings, folder, embed, self.threads, report
-            )
-            self.embedding_ = np.load(folder / "5-alignment" / "embedding.npy")
-        self.nodes_ = self.graph_.nodes
-        self.diagnostics_ = self.report_["align"]
+            native = self.graph_.native
+            stages = _native.run(native, settings, folder, embed, self.threads, report)
+            self._read(folder, stages)
         return self
 
     def fit_transform(
@@ -224,29 +226,29 @@ class Local2Global:
         return merge(own, self.settings)
 
     def _run_settings(self, tables: dict[str, Any], folder: Path, source: Any) -> _native.Settings:
-        more: dict[str, Any] = {"partition": self._partition(folder, tables.get("partition"))}
+        more: dict[str, Any] = {"partition": self._partition(folder)}
         if isinstance(source, (str, PathLike)):
             more["graph"] = {"input": str(source)}
         if self.embedder is not None:
-            more["embed"] = {"method": "given", "coordinates": str(folder / "4-embeddings")}
+            more["embed"] = {"method": "given", "coordinates": str(folder / _GIVEN)}
         return make_settings(tables, more, random_state=self.seed_)
 
-    def _partition(self, folder: Path, given: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    def _partition(self, folder: Path) -> dict[str, Any]:
         """Give the settings that follow from `patches`."""
-        patches, num_nodes = self.patches, self.graph_.num_nodes
+        patches = self.patches
         if isinstance(patches, str):
             if patches != "auto":
                 raise ValueError(f"patches is {patches!r}; it must be a number, 'auto' or clusters")
-            if given and not given.keys().isdisjoint(("clusters", "patch_size")):
-                return dict(given)
-            is_large = num_nodes > 10 * _MOST_NODES
-            return {"patch_size": _MOST_NODES} if is_large else {"clusters": 10}
+            return {}
         if np.ndim(patches) == 0:
             return {"clusters": patches}
         clusters = self.graph_.rows_of_caller(np.asarray(patches), "patches")
+        # Other clusters are another file, so that a run notices.
+        digest = hashlib.blake2b(repr(clusters.tolist()).encode(), digest_size=8).hexdigest()
         folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "clusters.npy", clusters, allow_pickle=False)
-        return {"method": "given", "file": str(folder / "clusters.npy")}
+        file = folder / f"clusters-{digest}.npy"
+        np.save(file, clusters, allow_pickle=False)
+        return {"method": "given", "file": str(file)}
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -255,6 +257,17 @@ class Local2Global:
             return
         with tempfile.TemporaryDirectory(prefix="local2global-") as folder:
             yield Path(folder)
+
+    def _read(self, folder: Path, stages: list[dict[str, Any]]) -> None:
+        """Read what a run has left."""
+        self.embedding_ = np.load(folder / "5-alignment" / "embedding.npy")
+        self.nodes_ = self.graph_.nodes
+        self.diagnostics_ = _json(folder / "5-alignment" / "alignment.json")
+        self.report_ = {
+            "partition": _json(folder / "2-partition" / "partition.json"),
+            "patch": _json(folder / "3-patches" / "patches.json"),
+            "stages": stages,
+        }
 
     def _embed(self, folder: Path, report: Optional[Report]) -> None:
         """Call the embedder for each patch of the run folder."""
@@ -271,7 +284,12 @@ class Local2Global:
             )
             for number, file in enumerate(nodes)
         )
-        embed_with(self.embedder, patches, len(nodes), folder / "4-embeddings", report)
+        embed_with(self.embedder, patches, len(nodes), folder / _GIVEN, report)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return record
 
 
 def _patch_files(folder: Path) -> Iterator[Path]:

@@ -54,6 +54,7 @@ def read_graph(
     labels: Any = None,
     *,
     data_dir: Union[str, PathLike[str], None] = None,
+    random_state: Optional[int] = 0,
     threads: Optional[int] = None,
     progress: Progress = None,
     **options: Any,
@@ -75,13 +76,16 @@ def read_graph(
         One class per node (-1 if it is not known), or rows of zeros and ones, or a path.
     data_dir
         Where named data sets lie.
+    random_state
+        The seed that edges are held out with, if `hold_out` says so.
     threads
         How many threads to use; all cores by default. Never changes a result.
     progress
         See `local2global.progress`.
     **options
         The settings of the table `[graph]`: `component="all"`, `symmetrise=False`,
-        `self_loops=True`, `duplicates="sum"` and so on.
+        `self_loops=True`, `duplicates="sum"`, `hold_out=0.1` (a share of the edges, for link
+        prediction) and so on.
 
     Examples
     --------
@@ -98,7 +102,7 @@ def read_graph(
         for key, value in (("features", features), ("labels", labels))
         if isinstance(value, (str, PathLike))
     }
-    settings = make_settings({"graph": options}, {"graph": paths})
+    settings = make_settings({"graph": options}, {"graph": paths}, random_state=random_state)
     features = None if "features" in paths else features
     labels = None if "labels" in paths else labels
     with reporting(progress) as report:

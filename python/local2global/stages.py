@@ -8,7 +8,8 @@
 >>> result = l2g.align(patches, coordinates)
 >>> result.embedding.shape
 (2485, 8)
->>> l2g.evaluate(graph, result.embedding)["auc"] > 0.8
+>>> scores = l2g.evaluate(graph, result.embedding, tasks=["reconstruction"])
+>>> scores["auc"]["l2g"] > 0.8
 True
 
 Keywords that a function does not name are settings of its table, as in `run.toml`:
@@ -67,7 +68,8 @@ def partition(
     graph
         A `Graph`, or anything that `read_graph` takes.
     clusters, patch_size
-        How many clusters (10 by default), or about how many nodes each.
+        How many clusters, or about how many nodes each. By default 2000 nodes each, but ten
+        clusters or more, if the graph is not too small for that.
     method
         `"metis"`, `"fennel"`, `"louvain"` or `"given"` (the labels, or `file=...`).
 
@@ -218,22 +220,48 @@ def evaluate(
     graph: Any,
     embedding: ArrayLike,
     *,
-    score: str = "inner-product",
+    full: Optional[ArrayLike] = None,
+    no_trans: Optional[ArrayLike] = None,
     random_state: Optional[int] = 0,
     threads: Optional[int] = None,
-) -> dict[str, Optional[float]]:
-    """Tell how well an embedding, one row per node, tells edges from non-edges.
+    progress: Progress = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Score an embedding, one row per node of the graph.
 
-    `auc` is the probability that an edge scores higher than a non-edge, over all edges and as
-    many non-edges; None if there are none of either. `score` is `"inner-product"` or
-    `"distance"`.
+    Parameters
+    ----------
+    graph
+        A `Graph`, or anything that `read_graph` takes.
+    embedding
+        The stitched embedding, called `l2g` in the scores.
+    full, no_trans
+        Others to compare it with: trained on the whole graph, and without transforms.
+    **options
+        The settings of the table `[evaluate]`: `tasks=["reconstruction"]` (by default also
+        `"link-prediction"` if edges were held out, and `"classification"` if there are labels),
+        `samples`, `repeats`, `train_share` and so on.
 
+    Returns
+    -------
+    dict
+        What `scores.json` holds: `auc`, by scenario, is the probability that an edge scores
+        higher than a non-edge.
+
+    Examples
+    --------
     >>> pairs = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)]
     >>> sides = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
-    >>> round(evaluate(pairs, sides)["auc"], 3)
+    >>> round(evaluate(pairs, sides)["auc"]["l2g"], 3)
     0.929
     """
+    settings = make_settings({"evaluate": options}, random_state=random_state)
     whole: Graph = as_graph(graph, threads=threads)
-    rows = plain(to_numpy(embedding), np.float32)
-    seed = seed_of(random_state)
-    return {"auc": _native.reconstruction_auc(whole.native, rows, score, seed, threads)}
+    given = {"l2g": embedding, "full": full, "no_trans": no_trans}
+    rows = [
+        (name, plain(to_numpy(values), np.float32))
+        for name, values in given.items()
+        if values is not None
+    ]
+    with reporting(progress) as report:
+        return _native.evaluate(whole.native, rows, settings, threads, report)

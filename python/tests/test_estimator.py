@@ -96,15 +96,24 @@ def test_there_is_no_transform():
         _ = model.embedding_
 
 
+def patch_files(folder: Path) -> list[Path]:
+    return sorted((folder / "run/4-embeddings").glob("patch-*.npy"))
+
+
 def test_a_run_folder_is_kept_and_resumed(tmp_path: Path):
     model = small(run_dir=tmp_path / "run")
     first = model.fit_transform(graph())
-    assert model.report_["embed"] == {"embedded": [0, 1, 2], "kept": []}
+    stages = [stage["stage"] for stage in model.report_["stages"]]
+    assert stages == ["graph", "partition", "patch", "embed", "align"]
+    assert all(stage["reason"] for stage in model.report_["stages"])
     assert np.array_equal(np.load(tmp_path / "run/5-alignment/embedding.npy"), first)
-    (tmp_path / "run/4-embeddings/patch-00001.npy").unlink()
-    again = model.fit_transform(graph())
-    assert model.report_["embed"] == {"embedded": [1], "kept": [0, 2]}
-    assert again.tobytes() == first.tobytes()
+    stamps = [file.stat().st_mtime_ns for file in patch_files(tmp_path)]
+    assert model.fit_transform(graph()).tobytes() == first.tobytes()
+    assert not any(stage["reason"] for stage in model.report_["stages"])
+    patch_files(tmp_path)[1].unlink()
+    assert model.fit_transform(graph()).tobytes() == first.tobytes()
+    again = [file.stat().st_mtime_ns for file in patch_files(tmp_path)]
+    assert [now == then for now, then in zip(again, stamps)] == [True, False, True]
     assert "epochs = 5" in (tmp_path / "run/run.toml").read_text()
 
 
@@ -123,6 +132,27 @@ def test_given_clusters_follow_the_nodes_that_are_kept():
     with pytest.warns(l2g.Local2GlobalWarning):
         model = small(method="spectral", patches=clusters, min_overlap=8).fit(broken)
     assert model.report_["partition"]["sizes"] == [100, 100, 100]
+
+
+def test_other_clusters_are_noticed(tmp_path: Path):
+    def sizes(clusters):
+        model = small(method="spectral", patches=clusters, min_overlap=8, run_dir=tmp_path)
+        return model.fit(graph()).report_["partition"]["sizes"]
+
+    assert sizes(np.arange(300) // 100) == [100, 100, 100]
+    assert sizes(np.arange(300) // 150) == [150, 150]
+
+
+def test_a_folder_in_use_is_refused(tmp_path: Path):
+    def busy(event):
+        if event.task == "embed":
+            with pytest.raises(l2g.PipelineError, match="is in use by process"):
+                small(method="spectral", run_dir=tmp_path).fit(graph())
+            busy.tried = True
+
+    busy.tried = False
+    small(run_dir=tmp_path, epochs=2000, progress=busy).fit(graph())
+    assert busy.tried
 
 
 def test_auto_makes_ten_patches_of_small_graphs():
@@ -186,7 +216,7 @@ def test_any_function_is_an_embedder(tmp_path: Path):
     model = small(embedder=embedder, run_dir=tmp_path)
     assert model.fit_transform(graph()).shape == (300, 4)
     assert embedder.calls == ["patch-00000", "patch-00001", "patch-00002"]
-    record = json.loads((tmp_path / "4-embeddings/patch-00002.json").read_text())
+    record = json.loads((tmp_path / "embedder/patch-00002.json").read_text())
     assert (record["embedder"], record["dim"]) == ("Spectral", 4)
     model.fit(graph())
     assert len(embedder.calls) == 6

@@ -59,9 +59,22 @@ def test_an_embedder_in_the_stage(cora):
 def test_an_aligned_embedding_is_better_than_one_without_transforms(cora):
     patches = l2g.make_patches(cora, l2g.partition(cora, 10, dim=8), dim=8)
     result = l2g.align(patches, l2g.embed_patches(patches, method="spectral"))
-    aligned = l2g.evaluate(cora, result.embedding)["auc"]
-    assert aligned > l2g.evaluate(cora, result.no_trans)["auc"]
-    assert l2g.evaluate(cora, result.embedding, score="distance")["auc"] != aligned
+    options = {"no_trans": result.no_trans, "tasks": ["reconstruction"]}
+    scores = l2g.evaluate(cora, result.embedding, **options)
+    assert scores["auc"]["l2g"] > scores["auc"]["no_trans"]
+    distance = l2g.evaluate(cora, result.embedding, score="distance", **options)
+    assert distance["auc"] != scores["auc"]
+
+
+def test_held_out_edges_and_labels_are_scored():
+    graph = l2g.read_graph("cora", hold_out=0.1, random_state=3)
+    assert graph.summary["held_out_edges"] == 507
+    vectors = l2g.Local2Global(dim=16, patches=2, method="spectral").fit_transform(graph)
+    scores = l2g.evaluate(graph, vectors, repeats=2)
+    assert scores["link_prediction"]["auc"]["l2g"] > 0.6
+    assert {"reconstruction", "link_prediction", "classification"} <= scores.keys()
+    with pytest.raises(l2g.HoldOutError, match="cannot hold out"):
+        l2g.read_graph("cora", hold_out=0.9)
 
 
 def test_wrong_arguments_are_named(cora):
@@ -69,9 +82,9 @@ def test_wrong_arguments_are_named(cora):
         l2g.partition(cora, method="fennel", pases=3)
     with pytest.raises(l2g.PatchError, match="found clusters for 3 nodes"):
         l2g.make_patches(cora, [0, 1, 2])
-    with pytest.raises(ValueError, match="embedding has 3 rows, but the graph has 2485 nodes"):
+    with pytest.raises(l2g.EvaluateError, match="has 3 rows, but the graph has 2485 nodes"):
         l2g.evaluate(cora, np.ones((3, 2)))
-    with pytest.raises(ValueError, match="score is `cosine`"):
+    with pytest.raises(l2g.ConfigError, match="unknown variant `cosine`"):
         l2g.evaluate(cora, np.ones((2485, 2)), score="cosine")
     patches = l2g.make_patches(cora, l2g.partition(cora, 3, dim=2), dim=2)
     with pytest.raises(ValueError, match="found coordinates of 1 patches, needed 3"):

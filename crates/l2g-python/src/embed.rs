@@ -26,7 +26,7 @@ pub(crate) fn embed_patches<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let lists = nodes.iter().map(|nodes| graph.check_nodes(nodes.as_slice()?));
     let patches: Vec<Vec<NodeId>> = lists.collect::<PyResult<_>>()?;
-    let (graph, config) = (&graph.graph, &settings.config);
+    let (graph, config) = (graph.graph(), &settings.config);
     let summary = Work::new(threads, progress).run(py, |progress| {
         let seed = config.seed;
         local2global::embed::embed_patches(graph, &patches, None, &config.embed, seed, &folder, progress)

@@ -7,12 +7,15 @@
 use local2global::align::{AlignError, AlignFilesError};
 use local2global::config::ConfigError;
 use local2global::embed::EmbedError;
+use local2global::evaluate::EvaluateError;
 use local2global::graph::GraphError;
 use local2global::graph::features::FeatureError;
+use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::ReadError;
 use local2global::graph::store::StoreError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
+use local2global::pipeline::PipelineError;
 use local2global::run_dir::FileError;
 use pyo3::PyErr;
 
@@ -22,11 +25,14 @@ pub(crate) mod class {
     pyo3::import_exception!(local2global.errors, AlignFilesError);
     pyo3::import_exception!(local2global.errors, ConfigError);
     pyo3::import_exception!(local2global.errors, EmbedError);
+    pyo3::import_exception!(local2global.errors, EvaluateError);
     pyo3::import_exception!(local2global.errors, FeatureError);
     pyo3::import_exception!(local2global.errors, FileError);
     pyo3::import_exception!(local2global.errors, GraphError);
+    pyo3::import_exception!(local2global.errors, HoldOutError);
     pyo3::import_exception!(local2global.errors, PartitionError);
     pyo3::import_exception!(local2global.errors, PatchError);
+    pyo3::import_exception!(local2global.errors, PipelineError);
     pyo3::import_exception!(local2global.errors, ReadError);
     pyo3::import_exception!(local2global.errors, StoreError);
 }
@@ -48,7 +54,7 @@ macro_rules! raise_by_name {
     };
 }
 
-raise_by_name!(AlignError, ConfigError, FeatureError, FileError, GraphError, ReadError);
+raise_by_name!(AlignError, ConfigError, FeatureError, FileError, GraphError, HoldOutError, ReadError);
 
 impl Raise for StoreError {
     fn raise(self) -> PyErr {
@@ -93,6 +99,33 @@ impl Raise for AlignFilesError {
             Self::File(error) => error.raise(),
             Self::Align(error) => error.raise(),
             error => class::AlignFilesError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl Raise for EvaluateError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::File(error) => error.raise(),
+            Self::Store(error) => error.raise(),
+            error => class::EvaluateError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl Raise for PipelineError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::Graph(error) => error.raise(),
+            Self::HoldOut(error) => error.raise(),
+            Self::Store(error) => error.raise(),
+            Self::Partition(error) => error.raise(),
+            Self::Patch(error) => error.raise(),
+            Self::Embed(error) => error.raise(),
+            Self::Align(error) => error.raise(),
+            Self::Evaluate(error) => error.raise(),
+            Self::File(error) => error.raise(),
+            error => class::PipelineError::new_err(error.to_string()),
         }
     }
 }

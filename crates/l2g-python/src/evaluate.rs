@@ -1,43 +1,47 @@
 //! Stage 6: how good is it.
 
-use local2global::evaluate::reconstruction::{Score, reconstruction_auc as library_auc};
-use local2global::seed::{Seed, Stage};
+use local2global::evaluate::{ByScenario, Coordinates, Scenario};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::graph::Graph;
+use crate::json::to_python;
+use crate::settings::Settings;
 use crate::work::Work;
 
-/// The probability that an edge scores higher than a non-edge; None without either.
+/// Scores embeddings of a graph, given with the names of their scenarios.
 #[pyfunction]
-#[pyo3(signature = (graph, embedding, score="inner-product", seed=0, threads=None, progress=None))]
-pub(crate) fn reconstruction_auc(
-    py: Python<'_>,
+#[pyo3(signature = (graph, embeddings, settings, threads=None, progress=None))]
+pub(crate) fn evaluate<'py>(
+    py: Python<'py>,
     graph: &Graph,
-    embedding: PyReadonlyArray2<'_, f32>,
-    score: &str,
-    seed: u64,
+    embeddings: Vec<(String, PyReadonlyArray2<'py, f32>)>,
+    settings: &Settings,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Option<f64>> {
-    let score = match score {
-        "inner-product" => Score::InnerProduct,
-        "distance" => Score::Distance,
-        other => {
-            let message = format!("score is `{other}`; it must be `inner-product` or `distance`");
-            return Err(PyValueError::new_err(message));
-        }
-    };
-    let (rows, dim) = (embedding.shape()[0], embedding.shape()[1]);
-    let (graph, nodes) = (&graph.graph, graph.graph.num_nodes());
-    if rows != nodes {
-        let message = format!("embedding has {rows} rows, but the graph has {nodes} nodes");
-        return Err(PyValueError::new_err(message));
+) -> PyResult<Bound<'py, PyAny>> {
+    let named = embeddings.iter().map(|(name, array)| Ok((scenario(name)?, coordinates(array)?)));
+    let embeddings: ByScenario<Coordinates<'_>> = named.collect::<PyResult<_>>()?;
+    let (graph, config) = (graph.graph(), &settings.config);
+    let scores = Work::new(threads, progress).run(py, |progress| {
+        local2global::evaluate::evaluate(graph, &embeddings, &config.evaluate, config.seed, progress)
+    })?;
+    to_python(py, &scores)
+}
+
+fn scenario(name: &str) -> PyResult<Scenario> {
+    match name {
+        "full" => Ok(Scenario::Full),
+        "l2g" => Ok(Scenario::L2g),
+        "no_trans" => Ok(Scenario::NoTrans),
+        other => Err(PyValueError::new_err(format!("there is no scenario `{other}`"))),
     }
-    let values = embedding.as_slice()?;
-    Work::new(threads, progress).run(py, |_| {
-        let mut random = Seed(seed).stream(Stage::Evaluate, 0);
-        Ok::<_, PyErr>(library_auc(graph, values, dim, score, &mut random))
-    })
+}
+
+fn coordinates<'a>(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Coordinates<'a>> {
+    match array.shape()[1] {
+        0 => Err(PyValueError::new_err("an embedding has no columns")),
+        dim => Ok(Coordinates::new(array.as_slice()?, dim)),
+    }
 }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use local2global::graph::arrays::{EdgeArrays, GraphArrays, load_arrays};
 use local2global::graph::features::{DenseFeatures, SparseFeatures};
+use local2global::graph::io::ReadError;
 use local2global::graph::labels::LabelKind;
-use local2global::graph::load::{Loaded, Summary};
+use local2global::graph::load::{GraphConfig, Loaded};
 use local2global::graph::{Features, Labels, NodeId, NodeIds, Targets, builtin, store};
+use local2global::progress::Progress;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,8 +24,7 @@ use crate::work::Work;
 /// A graph, cleaned: what stays of the input by the settings.
 #[pyclass(frozen, module = "local2global._native")]
 pub(crate) struct Graph {
-    pub(crate) graph: local2global::graph::Graph,
-    pub(crate) summary: Summary,
+    pub(crate) loaded: Loaded,
 }
 
 /// What the caller says about the nodes.
@@ -47,12 +48,6 @@ pub(crate) enum LabelArrays<'py> {
     Multi(PyReadonlyArray2<'py, u8>),
 }
 
-impl From<Loaded> for Graph {
-    fn from(loaded: Loaded) -> Self {
-        Self { graph: loaded.graph, summary: loaded.summary }
-    }
-}
-
 #[pymethods]
 impl Graph {
     /// The graph in a file, or a data set by name, which is looked for in `folders`.
@@ -66,9 +61,8 @@ impl Graph {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let config = &settings.config.graph;
         let work = Work::new(threads, progress);
-        work.run(py, |progress| builtin::open(name, &folders, config, progress)).map(Self::from)
+        Self::make(py, settings, work, |config, progress| builtin::open(name, &folders, config, progress))
     }
 
     /// The graph of edges given by both their ends.
@@ -97,7 +91,8 @@ impl Graph {
             features: features.map(self::features).transpose()?,
             labels: labels.map(self::labels).transpose()?,
         };
-        Self::build(py, parts, settings, Work::new(threads, progress))
+        let work = Work::new(threads, progress);
+        Self::make(py, settings, work, |config, progress| load_arrays(parts, config, progress))
     }
 
     /// The graph of a table that speaks Arrow, with the columns `src`, `dst`[, `weight`].
@@ -119,44 +114,45 @@ impl Graph {
             features: features.map(self::features).transpose()?,
             labels: labels.map(self::labels).transpose()?,
         };
-        Self::build(py, parts, settings, Work::new(threads, progress))
+        let work = Work::new(threads, progress);
+        Self::make(py, settings, work, |config, progress| load_arrays(parts, config, progress))
     }
 
     /// The graph in the folder `1-graph` of a run; its arrays are mapped, not read.
     #[staticmethod]
     fn stored(folder: PathBuf) -> PyResult<Self> {
         let (graph, description) = store::open(&folder).map_err(Raise::raise)?;
-        Ok(Self { graph, summary: description.summary })
+        Ok(Self { loaded: Loaded { graph, summary: description.summary, seconds: Default::default() } })
     }
 
     /// The number of nodes.
     #[getter]
     fn num_nodes(&self) -> usize {
-        self.graph.num_nodes()
+        self.graph().num_nodes()
     }
 
     /// The number of edges; an undirected one counts once.
     #[getter]
     fn num_edges(&self) -> usize {
-        self.graph.num_edges()
+        self.graph().num_edges()
     }
 
     /// Whether edges go both ways.
     #[getter]
     fn is_symmetric(&self) -> bool {
-        self.graph.is_symmetric()
+        self.graph().is_symmetric()
     }
 
     /// Where the row of each node begins in `indices`.
     #[getter]
     fn indptr<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, bytemuck::cast_slice::<u64, i64>(self.graph.offsets()))
+        PyArray1::from_slice(py, bytemuck::cast_slice::<u64, i64>(self.graph().offsets()))
     }
 
     /// The neighbours of all nodes, one row after the other.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        match self.graph.targets() {
+        match self.graph().targets() {
             Targets::Narrow(targets) => PyArray1::from_iter(py, targets.iter().map(|&node| i64::from(node))),
             Targets::Wide(targets) => PyArray1::from_slice(py, bytemuck::cast_slice::<u64, i64>(targets)),
         }
@@ -165,13 +161,13 @@ impl Graph {
     /// The weight of each entry of `indices`; None if all are 1.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
-        self.graph.weights().map(|weights| PyArray1::from_slice(py, weights))
+        self.graph().weights().map(|weights| PyArray1::from_slice(py, weights))
     }
 
     /// What the nodes are called: an array of integers, or a list of strings.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(match self.graph.ids() {
+        Ok(match self.graph().ids() {
             NodeIds::Range(len) => PyArray1::from_iter(py, 0..*len as u64).into_any(),
             NodeIds::Integers(ids) => PyArray1::from_slice(py, ids).into_any(),
             NodeIds::Strings(names) => PyList::new(py, names.iter())?.into_any(),
@@ -181,7 +177,7 @@ impl Graph {
     /// The features: a matrix, the parts of a sparse one, or None.
     #[getter]
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(features) = self.graph.features() else { return Ok(None) };
+        let Some(features) = self.graph().features() else { return Ok(None) };
         Ok(Some(match features {
             Features::Dense(dense) => matrix(py, dense.values().to_vec(), features.width())?.into_any(),
             Features::Sparse(sparse) => {
@@ -197,7 +193,7 @@ impl Graph {
     /// The class of each node, -1 where it is not known; or rows of zeros and ones; or None.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(labels) = self.graph.labels() else { return Ok(None) };
+        let Some(labels) = self.graph().labels() else { return Ok(None) };
         Ok(Some(match labels.kind() {
             LabelKind::Single(classes) => PyArray1::from_slice(py, classes).into_any(),
             LabelKind::Multi(rows) => matrix(py, rows.to_vec(), labels.num_classes())?.into_any(),
@@ -207,30 +203,45 @@ impl Graph {
     /// Counts of the graph, and of what was left out of it.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.summary)
+        to_python(py, &self.loaded.summary)
     }
 
     /// The graph that some nodes induce, given by ascending row numbers.
     fn subgraph(&self, py: Python<'_>, nodes: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
         let nodes = self.check_nodes(nodes.as_slice()?)?;
-        let graph = py.detach(|| self.graph.subgraph(&nodes));
-        Ok(Self { graph, summary: self.summary.clone() })
+        let graph = py.detach(|| self.graph().subgraph(&nodes));
+        Ok(Self { loaded: Loaded { graph, ..self.loaded.clone() } })
     }
 }
 
 impl Graph {
-    fn build(py: Python<'_>, parts: GraphArrays<'_>, settings: &Settings, work: Work) -> PyResult<Self> {
-        let config = &settings.config.graph;
-        work.run(py, move |progress| load_arrays(parts, config, progress)).map(Self::from)
+    /// Reads a graph, and holds out what the settings say.
+    fn make(
+        py: Python<'_>,
+        settings: &Settings,
+        work: Work,
+        read: impl FnOnce(&GraphConfig, &dyn Progress) -> Result<Loaded, ReadError> + Send,
+    ) -> PyResult<Self> {
+        let config = &settings.config;
+        let loaded = work.run(py, |progress| {
+            let whole = read(&config.graph, progress).map_err(Raise::raise)?;
+            whole.hold_out(config.graph.hold_out, config.seed).map_err(Raise::raise)
+        })?;
+        Ok(Self { loaded })
+    }
+
+    /// The graph itself.
+    pub(crate) fn graph(&self) -> &local2global::graph::Graph {
+        &self.loaded.graph
     }
 
     /// The nodes with these row numbers, which must ascend and exist.
     pub(crate) fn check_nodes(&self, nodes: &[u64]) -> PyResult<Vec<NodeId>> {
-        let exist = nodes.last().is_none_or(|&last| last < self.graph.num_nodes() as u64);
+        let exist = nodes.last().is_none_or(|&last| last < self.graph().num_nodes() as u64);
         match exist && nodes.is_sorted_by(|a, b| a < b) {
             true => Ok(nodes.iter().map(|&node| NodeId(node)).collect()),
             false => {
-                let needed = format!("needed nodes below {}, strictly ascending", self.graph.num_nodes());
+                let needed = format!("needed nodes below {}, strictly ascending", self.graph().num_nodes());
                 Err(PyValueError::new_err(needed))
             }
         }

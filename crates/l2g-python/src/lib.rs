@@ -39,7 +39,7 @@ mod _native {
     #[pymodule_export]
     use crate::embed::embed_patches;
     #[pymodule_export]
-    use crate::evaluate::reconstruction_auc;
+    use crate::evaluate::evaluate;
     #[pymodule_export]
     use crate::graph::Graph;
     #[pymodule_export]

@@ -20,7 +20,7 @@ pub(crate) fn partition<'py>(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyAny>)> {
-    let (graph, config) = (&graph.graph, &settings.config);
+    let (graph, config) = (graph.graph(), &settings.config);
     let bounds = config.patch.overlap_bounds(config.embed.dim).map_err(Raise::raise)?;
     let (clusters, report) = Work::new(threads, progress).run(py, |progress| {
         let seed = config.seed;

@@ -67,7 +67,7 @@ pub(crate) fn make_patches(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Patches> {
-    let (graph, config) = (&graph.graph, &settings.config);
+    let (graph, config) = (graph.graph(), &settings.config);
     let clusters = Partition::from_labels(clusters.as_slice()?.to_vec());
     let (patches, report) = Work::new(threads, progress).run(py, |progress| {
         let (dim, seed) = (config.embed.dim, config.seed);

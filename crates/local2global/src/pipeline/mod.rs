@@ -151,6 +151,20 @@ impl<'a> Pipeline<'a> {
     pub fn run(
         &mut self,
         progress: &dyn Progress,
+        told: impl FnMut(&StageReport),
+    ) -> Result<Vec<StageReport>, PipelineError> {
+        self.run_stages(&StageName::ALL, progress, told)
+    }
+
+    /// As [`Pipeline::run`], for some stages in the order of the data, so that somebody else's
+    /// program can come between them. The first call must include [`StageName::Graph`].
+    ///
+    /// # Errors
+    /// As [`Pipeline::run`].
+    pub fn run_stages(
+        &mut self,
+        stages: &[StageName],
+        progress: &dyn Progress,
         mut told: impl FnMut(&StageReport),
     ) -> Result<Vec<StageReport>, PipelineError> {
         let _lock = RunLock::take(self.run, Sharing::Alone)?;
@@ -160,7 +174,7 @@ impl<'a> Pipeline<'a> {
             stamp::tidy(folder)?;
         }
         let mut reports = Vec::new();
-        for stage in StageName::ALL {
+        for &stage in stages {
             let report = self.bring_up_to_date(stage, progress)?;
             if stage == StageName::Graph {
                 let (_, description) = store::open(&self.run.graph())?;
