@@ -21,10 +21,13 @@ doc:
 unit:
 	cargo test --workspace $(CARGO_FLAGS)
 
-# The Python package, built like the command line whose results it is compared with.
+# The Python package: the module that `cargo build` made beside the command line, whose results
+# it is compared with, put into the package and the package into the virtual environment.
+# `pip install ./python` builds the same with optimisation, and from scratch.
 python: $(VENV)/.python-ready
 	cargo build --workspace $(CARGO_FLAGS)
-	cd python && VIRTUAL_ENV=$(abspath $(VENV)) $(abspath $(VENV))/bin/maturin develop --quiet $(CARGO_FLAGS)
+	cp target/debug/libl2g_python.$(if $(filter Darwin,$(shell uname)),dylib,so) python/local2global/_native.abi3.so
+	$(PYTHON) -c "import pathlib, site; pathlib.Path(site.getsitepackages()[0], 'local2global.pth').write_text('$(abspath python)')"
 	cd python && $(abspath $(PYTHON)) -m ruff check . ../benchmarks/python_align.py && $(abspath $(PYTHON)) -m ruff format --check .
 	cd python && $(abspath $(PYTHON)) -m mypy && $(abspath $(PYTHON)) -m mypy.stubtest local2global._native
 	cd python && $(abspath $(PYTHON)) -m pytest --quiet

@@ -147,7 +147,9 @@ pub fn diagnose(
         patch_list.iter().reduce(|worst, patch| if patch.misfit > worst.misfit { patch } else { worst });
     let solution = &alignment.solution;
     Ok(Diagnostics {
-        verdict: verdict(&patch_list, &edge_list) + &flat_overlaps(&edge_list, alignment.transforms.dim),
+        verdict: verdict(&patch_list, &edge_list)
+            + &flat_overlaps(&edge_list, alignment.transforms.dim)
+            + tie(alignment.solution.certificate.as_ref()),
         patches: patches.len(),
         dim: alignment.transforms.dim,
         patch_edges: edge_list.len(),
@@ -285,6 +287,16 @@ fn verdict(patches: &[PatchFit], edges: &[EdgeFit]) -> String {
             patches.len(),
             percent(typical)
         ),
+    }
+}
+
+/// A remark about rotations that could as well have been others.
+fn tie(certificate: Option<&Certificate>) -> &'static str {
+    match certificate {
+        Some(certificate) if certificate.gap == 0.0 => {
+            "; overlaps contradict each other so evenly that other rotations fit just as well"
+        }
+        _ => "",
     }
 }
 

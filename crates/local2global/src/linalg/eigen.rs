@@ -100,9 +100,12 @@ pub enum EigenError {
 
 /// Decomposes the whole matrix and takes the leading part.
 ///
+/// If the next eigenvalue is as large as the last wanted one, the subspace is not unique: the
+/// vectors are one of several equally good choices, and the certificate has a gap of zero and
+/// an angle of 1.
+///
 /// # Errors
-/// [`EigenError::NotConverged`] if the next eigenvalue is as large as the last wanted
-/// one, and [`EigenError::Dense`] if an entry is not finite.
+/// [`EigenError::Dense`] if an entry is not finite.
 pub fn leading_dense(matrix: &BlockMatrix<'_>, options: &EigenOptions) -> Result<LeadingEigen, EigenError> {
     let size = matrix.num_rows() * matrix.dim();
     let wanted = options.wanted;
@@ -114,10 +117,8 @@ pub fn leading_dense(matrix: &BlockMatrix<'_>, options: &EigenOptions) -> Result
     matrix.multiply(&vectors, wanted, &mut product);
     let residual = rms(&tall::column_norms(&tall::residual(&product, &vectors, &values), wanted));
     let gap = if size > wanted { values[wanted - 1] - eigen.values[wanted] } else { 1.0 };
-    let certificate = Certificate { residual, gap, angle: residual / gap, steps: 0 };
-    if gap <= ROUNDING {
-        return Err(EigenError::NotConverged { certificate, tolerance: options.tolerance });
-    }
+    let (gap, angle) = if gap > ROUNDING { (gap, residual / gap) } else { (0.0, 1.0) };
+    let certificate = Certificate { residual, gap, angle, steps: 0 };
     Ok(LeadingEigen { values, vectors, certificate })
 }
 
@@ -454,6 +455,18 @@ mod tests {
         let overlaps = tall::gram(&found.vectors, 3, &dense.vectors, 3);
         assert!((overlaps.iter().map(|v| v * v).sum::<f64>() - 3.0).abs() < 1e-12);
         assert!(found.certificate.angle <= 1e-9);
+    }
+
+    #[test]
+    fn a_tie_is_told_by_the_certificate() {
+        // A cycle of four with one sign turned round: 1/√2 is an eigenvalue twice.
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 0)];
+        let matrix = BlockMatrix::new(4, 1, &edges, &[1.0, 1.0, 1.0, -1.0], vec![0.5; 4]);
+        let options = EigenOptions { wanted: 1, tolerance: 1e-9, max_steps: 10 };
+        let found = leading_dense(&matrix, &options).unwrap();
+        assert!((found.values[0] - 0.5_f64.sqrt()).abs() < 1e-15);
+        assert_eq!((found.certificate.gap, found.certificate.angle), (0.0, 1.0));
+        assert!(found.certificate.residual < 1e-15);
     }
 
     #[test]
