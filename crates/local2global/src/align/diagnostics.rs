@@ -293,7 +293,7 @@ fn verdict(patches: &[PatchFit], edges: &[EdgeFit]) -> String {
 /// A remark about rotations that could as well have been others.
 fn tie(certificate: Option<&Certificate>) -> &'static str {
     match certificate {
-        Some(certificate) if certificate.gap == 0.0 => {
+        Some(certificate) if certificate.angle >= 1.0 => {
             "; overlaps contradict each other so evenly that other rotations fit just as well"
         }
         _ => "",

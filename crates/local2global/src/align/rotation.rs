@@ -56,6 +56,9 @@ const GUARDS: usize = 2;
 /// is small, and the vectors are found by filtering, with half as many guards as wanted ones.
 const NOISY: f64 = 0.05;
 
+/// Columns that the kernels of matrix products take at a time, in single precision.
+const KERNEL_COLUMNS: usize = 24;
+
 /// Filtering gives up after so many products.
 const MAX_PRODUCTS: usize = 5000;
 
@@ -65,6 +68,9 @@ const FILTER_COST: f64 = 40.0;
 
 /// The eigen-solver gives up after so many steps.
 const MAX_STEPS: usize = 500;
+
+/// From this inconsistency on nothing is spread: the first order has no say any more.
+const FIRST_ORDER: f64 = 0.3;
 
 /// From this inconsistency on spreading is repeated, since it is exact to first order only.
 const LARGE_CYCLE: f64 = 0.05;
@@ -126,7 +132,7 @@ pub fn synchronise(
     let mut matrices = frames(&tree, relatives);
     turn_into(&matrices, relatives);
     let cycles = inconsistencies(relatives);
-    if !is_small(relatives) {
+    if !is_small(relatives) && mean_inconsistency(relatives, weights) < FIRST_ORDER {
         let laplacian = translation::factored(relatives.num_patches, &relatives.edges, weights)?;
         let worst = cycles.iter().copied().fold(0.0, f64::max);
         let rounds = if worst > LARGE_CYCLE { 2 } else { 1 };
@@ -243,7 +249,7 @@ fn eigenvectors(
     let roots = unit_roots(&totals);
     let inconsistency = mean_inconsistency(relatives, weights);
     let noisy = inconsistency > NOISY;
-    let num_guards = if noisy { GUARDS + dim / 2 } else { GUARDS };
+    let num_guards = if noisy { guards_for_filtering(dim) } else { GUARDS };
     if noisy && dense_is_cheaper(relatives, dim + num_guards) {
         return Ok(leading_dense(&matrix, &eigen_options)?);
     }
@@ -256,6 +262,13 @@ fn eigenvectors(
         return Ok(leading_filtered(&matrix, start, columns, &options)?);
     }
     Ok(leading(&matrix, start, columns, |residual| scalar.solve(residual), &eigen_options)?)
+}
+
+/// Half as many guards as wanted vectors, and some more where that makes products faster, whose
+/// kernels take `KERNEL_COLUMNS` columns at a time.
+fn guards_for_filtering(dim: usize) -> usize {
+    let columns = dim + dim / 2 + GUARDS;
+    if dim < 2 * KERNEL_COLUMNS { columns - dim } else { columns / KERNEL_COLUMNS * KERNEL_COLUMNS - dim }
 }
 
 /// Whether decomposing a noisy problem as a whole, `n³`, costs less than filtering.

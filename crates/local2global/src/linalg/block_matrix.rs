@@ -15,23 +15,25 @@
 //! Cost: `4 E d² m` operations for `E` edges and `m` columns; memory `E d²` numbers, or
 //! twice that where blocks are joined. No randomness.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
-use super::dense::{multiply, multiply_add, view, view_mut};
+use super::dense::{Real, multiply, multiply_add, view, view_mut};
 
 /// Up to this dimension, the blocks of a row are stored side by side.
 const JOINED_DIM: usize = 32;
 
 /// A symmetric matrix of `d` x `d` blocks without diagonal blocks.
 #[derive(Clone, Debug)]
-pub struct BlockMatrix<'a> {
+pub struct BlockMatrix<'a, F: Real = f64> {
     dim: usize,
     /// Where the entries of each block row begin in `entries`.
     offsets: Vec<usize>,
     entries: Vec<Entry>,
     /// The number each edge's block is multiplied by.
-    factors: Vec<f64>,
-    blocks: Blocks<'a>,
+    factors: Vec<F>,
+    blocks: Blocks<'a, F>,
 }
 
 /// One non-zero block of a block row.
@@ -43,28 +45,22 @@ struct Entry {
 }
 
 #[derive(Clone, Debug)]
-enum Blocks<'a> {
+enum Blocks<'a, F: Real> {
     /// One row-major block per edge, without its factor.
-    PerEdge(&'a [f64]),
+    PerEdge(Cow<'a, [F]>),
     /// For each block row the blocks side by side, row-major `d` x `(degree d)`, with
     /// their factors.
-    Joined(Vec<f64>),
+    Joined(Vec<F>),
 }
 
-impl<'a> BlockMatrix<'a> {
+impl<'a, F: Real> BlockMatrix<'a, F> {
     /// The matrix whose block `(i, j)`, for the `k`-th edge `(i, j)`, is the `k`-th of
     /// `blocks` times the `k`-th factor.
     ///
     /// # Panics
     /// If an edge joins a block row with itself or leads out of the matrix, or if
     /// there is not one block and one factor per edge.
-    pub fn new(
-        num_rows: usize,
-        dim: usize,
-        edges: &[(u32, u32)],
-        blocks: &'a [f64],
-        factors: Vec<f64>,
-    ) -> Self {
+    pub fn new(num_rows: usize, dim: usize, edges: &[(u32, u32)], blocks: &'a [F], factors: Vec<F>) -> Self {
         assert_eq!(blocks.len(), edges.len() * dim * dim, "one block per edge");
         assert_eq!(factors.len(), edges.len(), "one factor per edge");
         assert!(edges.iter().all(|&(i, j)| i != j), "a block row is not joined with itself");
@@ -82,7 +78,7 @@ impl<'a> BlockMatrix<'a> {
                 next[row as usize] += 1;
             }
         }
-        let matrix = Self { dim, offsets, entries, factors, blocks: Blocks::PerEdge(blocks) };
+        let matrix = Self { dim, offsets, entries, factors, blocks: Blocks::PerEdge(Cow::Borrowed(blocks)) };
         if dim <= JOINED_DIM { matrix.joined() } else { matrix }
     }
 
@@ -90,7 +86,7 @@ impl<'a> BlockMatrix<'a> {
     fn joined(self) -> Self {
         let Blocks::PerEdge(blocks) = &self.blocks else { return self };
         let size = self.dim * self.dim;
-        let mut joined = vec![0.0; self.entries.len() * size];
+        let mut joined = vec![F::default(); self.entries.len() * size];
         for row in 0..self.num_rows() {
             let entries = self.row(row);
             let target = &mut joined[self.offsets[row] * size..][..entries.len() * size];
@@ -103,6 +99,23 @@ impl<'a> BlockMatrix<'a> {
             }
         }
         Self { blocks: Blocks::Joined(joined), ..self }
+    }
+
+    /// The same matrix in single precision.
+    pub fn to_single(&self) -> BlockMatrix<'static, f32> {
+        let single =
+            |values: &[F]| -> Vec<f32> { values.par_iter().map(|value| value.to_f64() as f32).collect() };
+        let blocks = match &self.blocks {
+            Blocks::PerEdge(blocks) => Blocks::PerEdge(Cow::Owned(single(blocks))),
+            Blocks::Joined(joined) => Blocks::Joined(single(joined)),
+        };
+        BlockMatrix {
+            dim: self.dim,
+            offsets: self.offsets.clone(),
+            entries: self.entries.clone(),
+            factors: single(&self.factors),
+            blocks,
+        }
     }
 
     /// The number of block rows.
@@ -121,13 +134,13 @@ impl<'a> BlockMatrix<'a> {
     }
 
     /// Writes the product with the row-major matrix `x` of `columns` columns into `y`.
-    pub fn multiply(&self, x: &[f64], columns: usize, y: &mut [f64]) {
+    pub fn multiply(&self, x: &[F], columns: usize, y: &mut [F]) {
         let block = self.dim * columns;
         y.par_chunks_mut(block).enumerate().with_min_len(4).for_each_init(Vec::new, |gathered, (row, y)| {
             match &self.blocks {
                 Blocks::Joined(joined) => self.multiply_joined(joined, row, x, columns, gathered, y),
                 Blocks::PerEdge(blocks) => {
-                    y.fill(0.0);
+                    y.fill(F::default());
                     for entry in self.row(row) {
                         let xj = view(&x[entry.column as usize * block..][..block], self.dim, columns);
                         let factor = self.factors[entry.edge as usize];
@@ -145,12 +158,12 @@ impl<'a> BlockMatrix<'a> {
 
     fn multiply_joined(
         &self,
-        joined: &[f64],
+        joined: &[F],
         row: usize,
-        x: &[f64],
+        x: &[F],
         columns: usize,
-        gathered: &mut Vec<f64>,
-        y: &mut [f64],
+        gathered: &mut Vec<F>,
+        y: &mut [F],
     ) {
         let block = self.dim * columns;
         gathered.clear();
@@ -164,11 +177,11 @@ impl<'a> BlockMatrix<'a> {
     }
 
     /// The matrix with all its zeros, row-major; for small problems.
-    pub fn to_dense(&self) -> Vec<f64> {
+    pub fn to_dense(&self) -> Vec<F> {
         let size = self.num_rows() * self.dim;
-        let mut unit = vec![0.0; size * size];
-        unit.iter_mut().step_by(size + 1).for_each(|entry| *entry = 1.0);
-        let mut dense = vec![0.0; size * size];
+        let mut unit = vec![F::default(); size * size];
+        unit.iter_mut().step_by(size + 1).for_each(|entry| *entry = F::of(1.0));
+        let mut dense = vec![F::default(); size * size];
         self.multiply(&unit, size, &mut dense);
         dense
     }
@@ -177,7 +190,7 @@ impl<'a> BlockMatrix<'a> {
         &self.entries[self.offsets[row]..self.offsets[row + 1]]
     }
 
-    fn block_of<'b>(&self, blocks: &'b [f64], entry: &Entry) -> faer::MatRef<'b, f64> {
+    fn block_of<'b>(&self, blocks: &'b [F], entry: &Entry) -> faer::MatRef<'b, F> {
         let size = self.dim * self.dim;
         let block = view(&blocks[entry.edge as usize * size..][..size], self.dim, self.dim);
         if entry.transposed { block.transpose() } else { block }
@@ -218,6 +231,21 @@ mod tests {
             BlockMatrix::new(4, dim, &edges, &blocks, vec![2.0; 4]).multiply(&x, columns, &mut y);
             let expected = plain(&edges, &blocks, dim, &x, columns);
             assert!(y.iter().zip(&expected).all(|(a, b)| (a - 2.0 * b).abs() < 1e-12), "dim {dim}");
+        }
+    }
+
+    #[test]
+    fn single_precision_gives_the_same_product_to_its_digits() {
+        let edges = [(0, 1), (2, 1)];
+        for dim in [2, JOINED_DIM + 1] {
+            let blocks: Vec<f64> = (0..2 * dim * dim).map(|k| (k as f64).sin()).collect();
+            let x: Vec<f64> = (0..3 * dim).map(|k| (k as f64).cos()).collect();
+            let matrix = BlockMatrix::new(3, dim, &edges, &blocks, vec![0.5, 3.0]);
+            let single_x: Vec<f32> = x.iter().map(|&value| value as f32).collect();
+            let (mut y, mut single_y) = (vec![0.0; x.len()], vec![0.0_f32; x.len()]);
+            matrix.multiply(&x, 1, &mut y);
+            matrix.to_single().multiply(&single_x, 1, &mut single_y);
+            assert!(y.iter().zip(single_y).all(|(a, b)| (a - f64::from(b)).abs() < 1e-4), "dim {dim}");
         }
     }
 

@@ -5,17 +5,30 @@
 //! (Schönemann 1966). From `A` divided by its largest singular value the iteration
 //! `Y ← Y (3 - YᵀY) / 2` gets there by products alone (Björck and Bowie 1971), which is
 //! faster than a decomposition as long as no singular value is much smaller than the others;
-//! close to the end each step squares the distance. All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps
-//! the memory from one matrix to the next. No randomness.
+//! close to the end each step squares the distance. Where some are smaller, the first steps are
+//!
+//! ```text
+//! Y ← a Y (3 - a² YᵀY) / 2,    a² = 3 / (1 + s + s²)
+//! ```
+//!
+//! which takes singular values from `s` to 1 closest to each other, and small ones up 2.6 times
+//! (Chen and Chow 2014). All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps the
+//! memory from one matrix to the next. No randomness.
 //!
 //! Source: P. Schönemann, "A generalized solution of the orthogonal Procrustes
 //! problem", Psychometrika 31, 1966; Å. Björck, C. Bowie, "An iterative algorithm for
-//! computing the best estimate of an orthogonal matrix", SIAM J. Numer. Anal. 8, 1971.
+//! computing the best estimate of an orthogonal matrix", SIAM J. Numer. Anal. 8, 1971;
+//! J. Chen, E. Chow, "A stable scaling of Newton-Schulz for improving the sign function
+//! computation of a Hermitian matrix", preprint ANL/MCS-P5059-0114, 2014.
+
+use std::borrow::Cow;
+use std::ops::{Add, Mul};
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
 use faer::linalg::{evd, svd};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
 
 /// Why a decomposition failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,23 +39,65 @@ pub enum DenseError {
     NotFinite,
 }
 
+/// The number types that products are computed in.
+pub trait Real:
+    faer::traits::ComplexField + Copy + Default + Send + Sync + Add<Output = Self> + Mul<Output = Self>
+{
+    /// The nearest number of this type.
+    fn of(value: f64) -> Self;
+
+    /// The same number in double precision.
+    fn to_f64(self) -> f64;
+
+    /// The nearest numbers of this type, or the numbers themselves.
+    fn of_all(values: &[f64]) -> Cow<'_, [Self]>;
+}
+
+impl Real for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
+
+    fn to_f64(self) -> f64 {
+        self
+    }
+
+    fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
+        values.into()
+    }
+}
+
+impl Real for f32 {
+    fn of(value: f64) -> Self {
+        value as Self
+    }
+
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
+        values.par_iter().map(|&value| value as Self).collect::<Vec<Self>>().into()
+    }
+}
+
 /// Sees a slice as a row-major matrix.
-pub(crate) fn view(values: &[f64], rows: usize, columns: usize) -> MatRef<'_, f64> {
+pub(crate) fn view<F: Real>(values: &[F], rows: usize, columns: usize) -> MatRef<'_, F> {
     MatRef::from_row_major_slice(values, rows, columns)
 }
 
 /// Sees a slice as a row-major matrix that can be written.
-pub(crate) fn view_mut(values: &mut [f64], rows: usize, columns: usize) -> MatMut<'_, f64> {
+pub(crate) fn view_mut<F: Real>(values: &mut [F], rows: usize, columns: usize) -> MatMut<'_, F> {
     MatMut::from_row_major_slice_mut(values, rows, columns)
 }
 
 /// `target = a b`.
-pub(crate) fn multiply(target: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
-    matmul(target, Accum::Replace, a, b, 1.0, Par::Seq);
+pub(crate) fn multiply<F: Real>(target: MatMut<'_, F>, a: MatRef<'_, F>, b: MatRef<'_, F>) {
+    matmul(target, Accum::Replace, a, b, F::of(1.0), Par::Seq);
 }
 
 /// `target = target + factor a b`.
-pub(crate) fn multiply_add(target: MatMut<'_, f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, factor: f64) {
+pub(crate) fn multiply_add<F: Real>(target: MatMut<'_, F>, a: MatRef<'_, F>, b: MatRef<'_, F>, factor: F) {
     matmul(target, Accum::Add, a, b, factor, Par::Seq);
 }
 
@@ -72,9 +127,17 @@ pub struct Workspace {
 /// One more step from this distance reaches rounding error.
 const LAST_STEP: f64 = 1e-8;
 
-/// The iteration may take so many steps. Each makes small singular values at most half as
-/// large again, so these are enough if the smallest is a hundredth of the largest.
-const MAX_STEPS: usize = 20;
+/// The iteration may take so many steps. They are enough if the smallest singular value is some
+/// hundred-thousandth of the largest.
+const MAX_STEPS: usize = 24;
+
+/// Singular values are much alike if the mean of their squares is at least this fraction of the
+/// largest square; otherwise the smallest is taken to be `SMALLEST`.
+const ALIKE: f64 = 0.25;
+const SMALLEST: f64 = 1e-5;
+
+/// From here on plain steps are as good as stretched ones.
+const ALL_ALIKE: f64 = 0.99;
 
 /// After this many steps, a distance above that means singular values that are still
 /// small: the decomposition is faster then.
@@ -161,28 +224,56 @@ impl Workspace {
             return false;
         }
         y.iter_mut().zip(matrix).for_each(|(target, entry)| *target = entry / norm);
+        // Singular values are taken to lie from here to 1; and at 1, if they are much alike.
+        let mut smallest = 1.0;
         for step in 0..MAX_STEPS {
-            let distance = self.step(y);
+            let mut stretch = 1.0;
+            let distance = self.measure(y);
+            if step == 0 && self.mean_square() < ALIKE {
+                // Here none may be larger than 1: it would be turned round.
+                let bound = squared_norm(&self.gram).sqrt().sqrt();
+                (stretch, smallest) = (1.0 / bound, SMALLEST);
+            }
             if distance < LAST_STEP {
+                self.advance(y, 1.0);
                 return true;
             }
-            if distance.is_nan() || (step >= EARLY_STEPS && distance > STILL_FAR) {
+            if distance.is_nan() || (step >= EARLY_STEPS && smallest > ALL_ALIKE && distance > STILL_FAR) {
                 return false;
             }
+            if smallest < ALL_ALIKE {
+                let best = (3.0_f64 / (1.0 + smallest + smallest * smallest)).sqrt();
+                stretch *= best;
+                smallest *= best * (3.0 - (best * smallest).powi(2)) / 2.0;
+            }
+            self.advance(y, stretch);
         }
         false
     }
 
-    /// `Y ← Y (3 - YᵀY) / 2`; the distance `‖YᵀY - 1‖` before.
-    fn step(&mut self, y: &mut [f64]) -> f64 {
+    /// Computes `YᵀY`; its distance from the identity.
+    fn measure(&mut self, y: &[f64]) -> f64 {
+        let y = view(y, self.dim, self.dim);
+        multiply(view_mut(&mut self.gram, self.dim, self.dim), y.transpose(), y);
+        let squares = self.gram.chunks_exact(self.dim).enumerate().map(|(k, row)| {
+            let (before, after) = row.split_at(k);
+            squared_norm(before) + (after[0] - 1.0).powi(2) + squared_norm(&after[1..])
+        });
+        squares.sum::<f64>().sqrt()
+    }
+
+    /// The mean of the squares of the singular values of the measured `Y`.
+    fn mean_square(&self) -> f64 {
+        self.gram.iter().step_by(self.dim + 1).sum::<f64>() / self.dim as f64
+    }
+
+    /// `Y ← a Y (3 - a² YᵀY) / 2` for the measured `Y`.
+    fn advance(&mut self, y: &mut [f64], a: f64) {
         let dim = self.dim;
-        let old = view(y, dim, dim);
-        multiply(view_mut(&mut self.gram, dim, dim), old.transpose(), old);
-        self.next.iter_mut().zip(&*y).for_each(|(next, entry)| *next = 1.5 * entry);
-        multiply_add(view_mut(&mut self.next, dim, dim), old, view(&self.gram, dim, dim), -0.5);
+        self.next.iter_mut().zip(&*y).for_each(|(next, entry)| *next = 1.5 * a * entry);
+        let (old, gram) = (view(y, dim, dim), view(&self.gram, dim, dim));
+        multiply_add(view_mut(&mut self.next, dim, dim), old, gram, -0.5 * a * a * a);
         y.copy_from_slice(&self.next);
-        self.gram.iter_mut().step_by(dim + 1).for_each(|entry| *entry -= 1.0);
-        squared_norm(&self.gram).sqrt()
     }
 
     /// The singular values of the last matrix, descending.
@@ -298,25 +389,35 @@ mod tests {
         assert!(values.iter().zip([5.0, 4.0, 3.0, 2.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-13));
     }
 
+    /// The iteration gives what the decomposition gives for a matrix with these singular values.
+    fn check_iteration(values: &[f64], rank: usize, seed: u64) {
+        let dim = values.len();
+        let mut random = Seed(seed).stream(Stage::Align, 0);
+        let (u, v) = (random_orthogonal(dim, &mut random), random_orthogonal(dim, &mut random));
+        let stretched: Vec<f64> = u.iter().enumerate().map(|(at, entry)| entry * values[at % dim]).collect();
+        let mut matrix = vec![0.0; dim * dim];
+        multiply(view_mut(&mut matrix, dim, dim), view(&stretched, dim, dim), view(&v, dim, dim));
+        let (mut fast, mut exact) = (vec![0.0; dim * dim], vec![0.0; dim * dim]);
+        let mut workspace = Workspace::new(dim);
+        let found = workspace.nearest_orthogonal(&matrix, &mut fast).unwrap();
+        let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
+        assert!(fast.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-10), "{values:?}");
+        assert!((found.trace - expected.trace).abs() < 1e-12 * expected.trace);
+        assert_eq!((found.rank, expected.rank), (rank, rank));
+    }
+
     #[test]
     fn iteration_and_decomposition_agree_however_stretched_the_matrix_is() {
-        let mut random = Seed(2).stream(Stage::Align, 0);
         for (dim, smallest) in [(1, 1.0), (6, 1.0), (6, 0.3), (6, 1e-2), (17, 1e-3), (17, 1e-6), (6, 0.0)] {
-            let (u, v) = (random_orthogonal(dim, &mut random), random_orthogonal(dim, &mut random));
-            // U Σ V with singular values from 7 down to 7 times the smallest.
+            // Singular values evenly from 7 down to 7 times the smallest.
             let fraction = |k: usize| 1.0 - (1.0 - smallest) * k as f64 / (dim - 1).max(1) as f64;
-            let stretched: Vec<f64> =
-                u.iter().enumerate().map(|(at, entry)| 7.0 * entry * fraction(at % dim)).collect();
-            let mut matrix = vec![0.0; dim * dim];
-            multiply(view_mut(&mut matrix, dim, dim), view(&stretched, dim, dim), view(&v, dim, dim));
-            let (mut fast, mut exact) = (vec![0.0; dim * dim], vec![0.0; dim * dim]);
-            let mut workspace = Workspace::new(dim);
-            let found = workspace.nearest_orthogonal(&matrix, &mut fast).unwrap();
-            let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
-            assert!(fast.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 1e-11), "{dim} {smallest}");
-            assert!((found.trace - expected.trace).abs() < 1e-12 * expected.trace);
-            assert_eq!(found.rank, expected.rank);
-            assert_eq!(expected.rank, if smallest == 0.0 { dim - 1 } else { dim });
+            let values: Vec<f64> = (0..dim).map(|k| 7.0 * fraction(k)).collect();
+            check_iteration(&values, if smallest == 0.0 { dim - 1 } else { dim }, 2);
+        }
+        for smallest in [1e-1, 1e-3, 1e-5, 1e-7] {
+            // Most of them small: by equal factors.
+            let values: Vec<f64> = (0..20).map(|k| 3.0 * f64::powf(smallest, f64::from(k) / 19.0)).collect();
+            check_iteration(&values, 20, 3);
         }
     }
 

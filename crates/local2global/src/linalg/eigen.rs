@@ -77,6 +77,8 @@ pub struct Certificate {
     pub gap: f64,
     /// The angle between the computed and the true subspace, at most about this.
     pub angle: f64,
+    /// By how much the mean of the wanted eigenvalues is larger than that of those found, about.
+    pub deficit: f64,
     /// The steps taken; 0 if the matrix was decomposed densely.
     pub steps: usize,
 }
@@ -118,7 +120,7 @@ pub fn leading_dense(matrix: &BlockMatrix<'_>, options: &EigenOptions) -> Result
     let residual = rms(&tall::column_norms(&tall::residual(&product, &vectors, &values), wanted));
     let gap = if size > wanted { values[wanted - 1] - eigen.values[wanted] } else { 1.0 };
     let (gap, angle) = if gap > ROUNDING { (gap, residual / gap) } else { (0.0, 1.0) };
-    let certificate = Certificate { residual, gap, angle, steps: 0 };
+    let certificate = Certificate { residual, gap, angle, deficit: 0.0, steps: 0 };
     Ok(LeadingEigen { values, vectors, certificate })
 }
 
@@ -226,10 +228,7 @@ impl Iteration {
         let ritz = rayleigh_ritz(&overlaps, &energies, m, m)?;
         self.values = ritz.values;
         for tall_matrix in [&mut self.x, &mut self.ax] {
-            let mut rotated = vec![0.0; tall_matrix.len()];
-            let minus: Vec<f64> = ritz.vectors.iter().map(|entry| -entry).collect();
-            tall::subtract_product(&mut rotated, tall_matrix, &minus, m);
-            *tall_matrix = rotated;
+            tall::multiply_right(tall_matrix, &ritz.vectors, m);
         }
         Ok(())
     }
@@ -237,11 +236,22 @@ impl Iteration {
     /// The residuals, and what they say about the wanted vectors.
     pub(super) fn certify(&self, wanted: usize, steps: usize) -> (Vec<f64>, Certificate) {
         let residual = tall::residual(&self.ax, &self.x, &self.values);
-        let norms = tall::column_norms(&residual, self.columns);
+        let certificate = self.certificate(&tall::column_norms(&residual, self.columns), wanted, steps);
+        (residual, certificate)
+    }
+
+    /// What the lengths of the residuals say about the wanted vectors.
+    pub(super) fn certificate(&self, norms: &[f64], wanted: usize, steps: usize) -> Certificate {
         let next = self.values[wanted] + norms[wanted];
         let gap = self.values[wanted - 1] - next;
         let rms = rms(&norms[..wanted]);
-        (residual, Certificate { residual: rms, gap, angle: rms / gap, steps })
+        // Residuals are orthogonal to the block, and what is there has eigenvalues up to about
+        // the last Ritz value: to second order each Ritz value lacks the square over the distance.
+        let last = self.values[self.columns - 1];
+        let lacking = norms.iter().zip(&self.values).take(wanted);
+        let lacking = lacking.map(|(norm, value)| norm * norm / (value - last).max(ROUNDING)).sum::<f64>();
+        let deficit = lacking / wanted as f64;
+        Certificate { residual: rms, gap, angle: rms / gap, deficit, steps }
     }
 
     /// Takes the leading Ritz vectors in the span of `X`, `W` and, if asked, `P`.

@@ -59,6 +59,19 @@ pub fn subtract_product(a: &mut [f64], x: &[f64], c: &[f64], columns: usize) {
     });
 }
 
+/// `A ← A C` for row-major `A` (n x m) and `C` (m x m).
+pub fn multiply_right(a: &mut [f64], c: &[f64], columns: usize) {
+    let piece = piece_rows(a.len() / columns) * columns;
+    a.par_chunks_mut(piece).for_each_init(Vec::new, |old, a| {
+        for a in a.chunks_mut(MIN_PIECE_ROWS * columns) {
+            let rows = a.len() / columns;
+            old.clear();
+            old.extend_from_slice(a);
+            multiply(view_mut(a, rows, columns), view(old, rows, columns), view(c, columns, columns));
+        }
+    });
+}
+
 /// `P ← W C + P D`, then `X ← X B + P`, all n x m, `B`, `C` and `D` m x m.
 ///
 /// With `d` absent, the old `P` is ignored.
@@ -82,16 +95,35 @@ pub fn recombine([x, w, p]: [&mut [f64]; 3], [b, c]: [&[f64]; 2], d: Option<&[f6
 /// The Euclidean norm of each column of a row-major matrix.
 pub fn column_norms(a: &[f64], columns: usize) -> Vec<f64> {
     let piece = piece_rows(a.len() / columns) * columns;
-    let pieces: Vec<Vec<f64>> = a
-        .par_chunks(piece)
-        .map(|rows| {
-            let mut squares = vec![0.0; columns];
-            for row in rows.chunks_exact(columns) {
-                squares.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * value);
+    let pieces = a.par_chunks(piece).map(|rows| {
+        let mut squares = vec![0.0; columns];
+        for row in rows.chunks_exact(columns) {
+            squares.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * value);
+        }
+        squares
+    });
+    roots_of_sums(pieces.collect(), columns)
+}
+
+/// The Euclidean norm of each column of `A X - X Λ`, as in [`residual`].
+pub fn residual_norms(ax: &[f64], x: &[f64], values: &[f64]) -> Vec<f64> {
+    let columns = values.len();
+    let piece = piece_rows(x.len() / columns) * columns;
+    let pieces = ax.par_chunks(piece).zip(x.par_chunks(piece)).map(|(ax, x)| {
+        let mut squares = vec![0.0; columns];
+        for (ax, x) in ax.chunks_exact(columns).zip(x.chunks_exact(columns)) {
+            for k in 0..columns {
+                let entry = ax[k] - x[k] * values[k];
+                squares[k] += entry * entry;
             }
-            squares
-        })
-        .collect();
+        }
+        squares
+    });
+    roots_of_sums(pieces.collect(), columns)
+}
+
+/// The roots of sums over pieces, added in their order.
+fn roots_of_sums(pieces: Vec<Vec<f64>>, columns: usize) -> Vec<f64> {
     let mut norms = vec![0.0; columns];
     for piece in pieces {
         norms.iter_mut().zip(piece).for_each(|(sum, part)| *sum += part);
@@ -159,6 +191,24 @@ mod tests {
         assert_eq!(x, [432.0, 864.0]);
         recombine([&mut x, &mut w, &mut p], [&[1.0], &[1.0]], None, 1);
         assert_eq!(p, [10.0, 20.0]);
+    }
+
+    #[test]
+    fn a_product_in_place_is_the_plain_product() {
+        let (rows, columns) = (1500, 2);
+        let a = wave(rows * columns, 0.9);
+        let mut product = a.clone();
+        multiply_right(&mut product, &[1.0, 2.0, 3.0, 4.0], columns);
+        for (a, product) in a.chunks_exact(2).zip(product.chunks_exact(2)) {
+            assert!((product[0] - a[0] - 3.0 * a[1]).abs() < 1e-14);
+            assert!((product[1] - 2.0 * a[0] - 4.0 * a[1]).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn lengths_of_residuals_are_those_of_the_columns() {
+        let (ax, x, values) = (wave(6000, 0.3), wave(6000, 1.1), [0.5, 2.0, -1.0]);
+        assert_eq!(residual_norms(&ax, &x, &values), column_norms(&residual(&ax, &x, &values), 3));
     }
 
     #[test]
