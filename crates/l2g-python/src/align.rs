@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use local2global::align::centroid::{self, Block, Combination};
+use local2global::align::centroid::{self, Block, Combination, Wanted};
 use local2global::align::{AlignConfig, AlignError, LocalPatch, Overlap, diagnose, overlap};
 use local2global::progress::Progress;
 use numpy::{
@@ -230,12 +230,13 @@ impl Alignment {
     fn stream(
         &self,
         transform: bool,
-        sink: impl FnMut(Block) -> Result<(), AlignError>,
+        sink: impl FnMut(&Block) -> Result<(), AlignError>,
     ) -> Result<(), AlignError> {
         if transform {
             return self.alignment.stream(&self.patches, &self.nodes, sink);
         }
-        let plain = Combination { trust: None, ..self.alignment.combination() };
-        centroid::stream(&self.patches, &self.nodes, None, plain, sink)
+        let combination = Combination { trust: None, ..self.alignment.combination() };
+        let plain = Wanted { transforms: None, combination, unmoved: false };
+        centroid::stream(&self.patches, &self.nodes, plain, sink)
     }
 }

@@ -234,7 +234,7 @@ fn write_patches(folder: &Path, known: &KnownPatches) -> AlignPaths {
     for patch in &known.patches {
         let file = format!("{}.npy", patch.name());
         write_array(&paths.nodes.join(&file), &[patch.num_nodes()], patch.nodes()).unwrap();
-        let mut coords = Vec::new();
+        let mut coords: Vec<f64> = Vec::new();
         (0..patch.num_nodes()).for_each(|row| patch.push_row(row, &mut coords).unwrap());
         write_array(&paths.coords.join(&file), &[patch.num_nodes(), patch.dim()], &coords).unwrap();
     }

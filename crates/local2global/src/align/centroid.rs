@@ -7,12 +7,16 @@
 //! The nodes, ascending, are cut into blocks. For a block, the copies of its nodes are
 //! gathered from all patches, moved, and combined; then it is handed on and forgotten.
 //! So the embedding is streamed: it may be larger than memory, as may mapped patches.
-//! Blocks are done in parallel and handed on in order; within a node, copies are added
-//! in the order of the patches. Cost: `O(N d²)` for `N` rows in all patches.
+//! As many blocks as there are threads are done at a time, while those before them are handed
+//! on, in order; within a node, copies are added in the order of the patches. Copies are moved
+//! in single precision where all patches have it, and added up in double.
+//! Cost: `O(N d²)` for `N` rows in all patches.
 
 use rayon::prelude::*;
 
+use super::copies::Copies;
 use super::{AlignError, Centroid, LocalPatch, Transforms};
+use crate::linalg::dense::Real;
 
 /// The copies in a block take at most about this many bytes.
 const BLOCK_BYTES: usize = 32 << 20;
@@ -20,9 +24,6 @@ const BLOCK_BYTES: usize = 32 << 20;
 /// There are at least so many blocks, unless they would have fewer than `MIN_COPIES`.
 const MIN_BLOCKS: usize = 16;
 const MIN_COPIES: usize = 512;
-
-/// As many blocks are held in memory at a time.
-const BLOCKS_AT_ONCE: usize = 8;
 
 /// How copies are combined.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +35,12 @@ pub struct Combination<'a> {
 }
 
 /// Some consecutive nodes of the global embedding.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The coordinates, one row per node.
     pub coords: Vec<f64>,
+    /// The same if no patch is moved and all are trusted; empty if not asked for.
+    pub unmoved: Vec<f64>,
     /// For each node the root mean square distance of its copies from the centre.
     pub spread: Vec<f64>,
 }
@@ -64,160 +67,79 @@ pub fn has_weights(patches: &[LocalPatch]) -> Result<bool, AlignError> {
     }
 }
 
-/// Streams the global embedding, in the order of `nodes`, to `sink`.
-///
-/// Without `transforms`, copies are combined as they are.
+/// What is streamed.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// How patches are moved; copies are combined as they are without.
+    pub transforms: Option<&'a Transforms>,
+    /// How copies are combined.
+    pub combination: Combination<'a>,
+    /// Whether the embedding without transforms is wanted too.
+    pub unmoved: bool,
+}
+
+/// Streams the global embedding, in the order of `nodes`, to `sink`, which sees each block once.
 ///
 /// # Errors
 /// [`AlignError::NotFinite`] if a coordinate is NaN or infinite, and what `sink` returns.
 pub fn stream<E: From<AlignError>>(
     patches: &[LocalPatch],
     nodes: &[u64],
-    transforms: Option<&Transforms>,
-    combination: Combination<'_>,
-    mut sink: impl FnMut(Block) -> Result<(), E>,
+    wanted: Wanted<'_>,
+    sink: impl FnMut(&Block) -> Result<(), E>,
 ) -> Result<(), E> {
-    let copies: usize = patches.iter().map(LocalPatch::num_nodes).sum();
-    let blocks: Vec<&[u64]> = nodes.chunks(block_nodes(copies, nodes.len(), patches[0].dim())).collect();
-    for wave in blocks.chunks(BLOCKS_AT_ONCE) {
-        let done: Result<Vec<Block>, AlignError> = wave
-            .par_iter()
-            .map(|nodes| Copies::gather(patches, nodes, transforms)?.combine(combination))
-            .collect();
-        done?.into_iter().try_for_each(&mut sink)?;
+    match patches.iter().all(LocalPatch::is_single) {
+        true => stream_in::<f32, E>(patches, nodes, wanted, sink),
+        false => stream_in::<f64, E>(patches, nodes, wanted, sink),
     }
-    Ok(())
+}
+
+/// As [`stream`], with copies in the given precision.
+fn stream_in<F: Real, E: From<AlignError>>(
+    patches: &[LocalPatch],
+    nodes: &[u64],
+    wanted: Wanted<'_>,
+    mut sink: impl FnMut(&Block) -> Result<(), E>,
+) -> Result<(), E> {
+    let dim = patches[0].dim();
+    let num_copies: usize = patches.iter().map(LocalPatch::num_nodes).sum();
+    let blocks: Vec<&[u64]> =
+        nodes.chunks(block_nodes(num_copies, nodes.len(), size_of::<F>() * dim)).collect();
+    let at_once = rayon::current_num_threads().min(blocks.len()).max(1);
+    // The memory of a block is used again: fresh memory would cost more than the work on it.
+    let mut slots: Vec<Copies<F>> = (0..at_once).map(|_| Copies::new(dim)).collect();
+    let rotations = wanted.transforms.map_or_else(Default::default, |moves| F::of_all(&moves.rotations));
+    let [mut filling, mut full] = [(); 2].map(|()| vec![Block::default(); at_once]);
+    let mut num_full = 0;
+    let mut waves = blocks.chunks(at_once);
+    loop {
+        let wave = waves.next().unwrap_or_default();
+        let (mut computed, mut handed_on) = (Ok(()), Ok(()));
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| {
+                let work = wave.par_iter().zip(&mut slots).zip(&mut filling);
+                let fill = |((nodes, copies), block): ((&&[u64], &mut Copies<F>), &mut Block)| {
+                    copies.fill(patches, nodes, wanted, &rotations, block)
+                };
+                computed = work.map(fill).collect();
+            });
+            handed_on = full[..num_full].iter().try_for_each(&mut sink);
+        });
+        handed_on?;
+        computed?;
+        if wave.is_empty() {
+            return Ok(());
+        }
+        num_full = wave.len();
+        std::mem::swap(&mut filling, &mut full);
+    }
 }
 
 /// The number of nodes in a block.
-fn block_nodes(copies: usize, nodes: usize, dim: usize) -> usize {
-    let most = (BLOCK_BYTES / (8 * dim)).max(1);
+fn block_nodes(copies: usize, nodes: usize, copy_bytes: usize) -> usize {
+    let most = (BLOCK_BYTES / copy_bytes).max(1);
     let block_copies = copies.div_ceil(MIN_BLOCKS).max(MIN_COPIES).min(most);
     (block_copies as f64 / copies as f64 * nodes as f64).ceil().max(1.0) as usize
-}
-
-/// The copies of the nodes of a block, moved into the common frame.
-struct Copies {
-    num_nodes: usize,
-    dim: usize,
-    /// The coordinates of each copy.
-    coords: Vec<f64>,
-    /// For each copy the place of its node in the block, its patch and its row there.
-    places: Vec<Place>,
-    /// The node weight of each copy; empty if there are no weights.
-    weights: Vec<f32>,
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    node: u32,
-    patch: u32,
-}
-
-impl Copies {
-    fn gather(
-        patches: &[LocalPatch],
-        nodes: &[u64],
-        transforms: Option<&Transforms>,
-    ) -> Result<Self, AlignError> {
-        let dim = patches[0].dim();
-        let mut copies =
-            Self { num_nodes: nodes.len(), dim, coords: Vec::new(), places: Vec::new(), weights: Vec::new() };
-        let (Some(&first), Some(&last)) = (nodes.first(), nodes.last()) else { return Ok(copies) };
-        let mut rows = Vec::new();
-        for (index, patch) in patches.iter().enumerate() {
-            rows.clear();
-            let mut place = 0;
-            for position in patch.position_of(first)..patch.num_nodes() {
-                let node = patch.node_at(position);
-                if node > last {
-                    break;
-                }
-                // Both lists ascend, and every node of a patch is in the list of nodes.
-                place += nodes[place..].partition_point(|&other| other < node);
-                copies.places.push(Place { node: place as u32, patch: index as u32 });
-                let row = patch.row_at(position);
-                patch.push_row(row, &mut rows)?;
-                copies.weights.extend(patch.weights().map(|weights| weights[row]));
-            }
-            let start = copies.coords.len();
-            copies.coords.extend_from_slice(&rows);
-            if let Some(transforms) = transforms {
-                transforms.apply(index, &rows, &mut copies.coords[start..]);
-            }
-        }
-        Ok(copies)
-    }
-
-    fn combine(&self, combination: Combination<'_>) -> Result<Block, AlignError> {
-        let coords = match combination.centroid {
-            Centroid::Median => self.medians(),
-            Centroid::Mean => self.means(|copy| self.trust(copy, combination)),
-            Centroid::Weighted => self.means(|copy| {
-                self.weights.get(copy).map_or(1.0, |&w| f64::from(w)) * self.trust(copy, combination)
-            }),
-        };
-        let spread = self.spread(&coords);
-        Ok(Block { coords, spread })
-    }
-
-    fn trust(&self, copy: usize, combination: Combination<'_>) -> f64 {
-        combination.trust.map_or(1.0, |trust| trust[self.places[copy].patch as usize])
-    }
-
-    fn rows(&self) -> impl Iterator<Item = (usize, &[f64])> {
-        self.places.iter().map(|place| place.node as usize).zip(self.coords.chunks_exact(self.dim))
-    }
-
-    fn means(&self, weight: impl Fn(usize) -> f64) -> Vec<f64> {
-        let mut totals = vec![0.0; self.num_nodes];
-        let weights: Vec<f64> = (0..self.places.len()).map(weight).collect();
-        for (place, weight) in self.places.iter().zip(&weights) {
-            totals[place.node as usize] += weight;
-        }
-        // Where no copy has weight, all have the same.
-        let weightless: Vec<bool> = totals.iter().map(|&total| total <= 0.0).collect();
-        let mut means = vec![0.0; self.num_nodes * self.dim];
-        for ((node, row), weight) in self.rows().zip(weights) {
-            let weight = if weightless[node] { 1.0 } else { weight };
-            totals[node] += if weightless[node] { 1.0 } else { 0.0 };
-            let mean = &mut means[node * self.dim..][..self.dim];
-            mean.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
-        }
-        for (mean, total) in means.chunks_exact_mut(self.dim).zip(totals) {
-            mean.iter_mut().for_each(|sum| *sum /= total);
-        }
-        means
-    }
-
-    fn medians(&self) -> Vec<f64> {
-        let mut copies_of = vec![Vec::new(); self.num_nodes];
-        for (copy, place) in self.places.iter().enumerate() {
-            copies_of[place.node as usize].push(copy);
-        }
-        let mut medians = Vec::with_capacity(self.num_nodes * self.dim);
-        let mut values = Vec::new();
-        for copies in copies_of {
-            for k in 0..self.dim {
-                values.clear();
-                values.extend(copies.iter().map(|copy| self.coords[copy * self.dim + k]));
-                values.sort_unstable_by(f64::total_cmp);
-                medians.push((values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0);
-            }
-        }
-        medians
-    }
-
-    fn spread(&self, centres: &[f64]) -> Vec<f64> {
-        let mut squares = vec![0.0; self.num_nodes];
-        let mut counts = vec![0.0; self.num_nodes];
-        for (node, row) in self.rows() {
-            let centre = &centres[node * self.dim..][..self.dim];
-            squares[node] += row.iter().zip(centre).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-            counts[node] += 1.0;
-        }
-        squares.iter().zip(counts).map(|(sum, count)| (sum / count).sqrt()).collect()
-    }
 }
 
 #[cfg(test)]
@@ -232,9 +154,11 @@ mod tests {
     fn collect(patches: &[LocalPatch], centroid: Centroid, trust: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
         let (mut coords, mut spread) = (Vec::new(), Vec::new());
         let nodes = all_nodes(patches);
-        stream::<AlignError>(patches, &nodes, None, Combination { centroid, trust }, |block| {
-            coords.extend(block.coords);
-            spread.extend(block.spread);
+        let combination = Combination { centroid, trust };
+        let wanted = Wanted { transforms: None, combination, unmoved: false };
+        stream::<AlignError>(patches, &nodes, wanted, |block| {
+            coords.extend_from_slice(&block.coords);
+            spread.extend_from_slice(&block.spread);
             Ok(())
         })
         .unwrap();
@@ -260,6 +184,29 @@ mod tests {
         assert_eq!(coords, [1.0, 2.0]);
         assert!(has_weights(&[first.clone(), patch(&[1], &[0.0])]).is_err());
         assert!(has_weights(&[first]).unwrap());
+    }
+
+    #[test]
+    fn moved_and_unmoved_in_either_precision() {
+        let mut transforms = Transforms::identity(2, 2);
+        transforms.set(1, 2.0, &[0.0, 1.0, -1.0, 0.0], &[10.0, 20.0]);
+        let combination = Combination { centroid: Centroid::Mean, trust: Some(&[1.0, 3.0]) };
+        let wanted = Wanted { transforms: Some(&transforms), combination, unmoved: true };
+        let double = |values: [f64; 4]| Coords::F64(values.to_vec().into());
+        let single = |values: [f64; 4]| Coords::F32(values.map(|value| value as f32).to_vec().into());
+        for make in [&double as &dyn Fn([f64; 4]) -> Coords, &single] {
+            let patches = [
+                LocalPatch::new("a", vec![0, 1].into(), make([1.0, 2.0, 3.0, 4.0]), 2).unwrap(),
+                LocalPatch::new("b", vec![1, 2].into(), make([5.0, 6.0, 7.0, 8.0]), 2).unwrap(),
+            ];
+            stream::<AlignError>(&patches, &[0, 1, 2], wanted, |block| {
+                // (5, 6) goes to (-12, 10) + (10, 20), and counts three times.
+                assert_eq!(block.coords, [1.0, 2.0, -0.75, 23.5, -6.0, 34.0]);
+                assert_eq!(block.unmoved, [1.0, 2.0, 4.0, 5.0, 7.0, 8.0]);
+                Ok(())
+            })
+            .unwrap();
+        }
     }
 
     #[test]

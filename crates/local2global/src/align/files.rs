@@ -19,7 +19,7 @@ use std::fs;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::centroid::{self, Block, Combination};
+use super::centroid::{self, Block, Wanted};
 use super::diagnostics::{Diagnostics, diagnose};
 use super::update::{Update, update};
 use super::{AlignConfig, AlignError, Alignment, Coords, LocalPatch, Transforms, align};
@@ -343,17 +343,12 @@ fn write_alignment(
     progress: &dyn Progress,
 ) -> Result<(), AlignFilesError> {
     let out = |name: &str| paths.out.join(name);
-    progress.begin("embedding", 2 * nodes.len() as u64, "nodes");
+    progress.begin("embedding", nodes.len() as u64, "nodes");
     if paths.rows == Rows::Listed {
         write_array(&out("nodes.npy"), &[nodes.len()], nodes)?;
     }
-    let plain = Combination { trust: None, ..alignment.combination() };
     let mut spread = Vec::with_capacity(nodes.len());
-    write_embedding(&out("no_trans.npy"), patches, nodes, None, plain, |block| {
-        progress.advance(block.spread.len() as u64);
-    })?;
-    let transforms = Some(&alignment.transforms);
-    write_embedding(&out("embedding.npy"), patches, nodes, transforms, alignment.combination(), |block| {
+    write_embeddings([&out("embedding.npy"), &out("no_trans.npy")], patches, nodes, alignment, |block| {
         progress.advance(block.spread.len() as u64);
         spread.extend(block.spread.iter().map(|&value| value as f32));
     })?;
@@ -368,40 +363,78 @@ enum StreamError {
     Io(io::Error),
 }
 
+impl From<io::Error> for StreamError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
 impl From<AlignError> for StreamError {
     fn from(error: AlignError) -> Self {
         Self::Align(error)
     }
 }
 
-fn write_embedding(
-    path: &Path,
+/// Writes the embedding with and without transforms.
+fn write_embeddings(
+    [path, unmoved_path]: [&Path; 2],
     patches: &[LocalPatch],
     nodes: &[u64],
-    transforms: Option<&Transforms>,
-    combination: Combination<'_>,
+    alignment: &Alignment,
     mut see: impl FnMut(&Block),
 ) -> Result<(), AlignFilesError> {
+    let dim = patches[0].dim();
+    let wanted = Wanted { unmoved: true, ..alignment.wanted() };
     let mut failed = None;
     let written = write_atomically(path, |sink| {
-        let mut rows = npy::Writer::<f32, _>::new(sink, &[patches[0].dim()])?;
-        let result = centroid::stream(patches, nodes, transforms, combination, |block| {
-            see(&block);
-            let narrow: Vec<f32> = block.coords.iter().map(|&value| value as f32).collect();
-            rows.push(&narrow).map_err(StreamError::Io)
-        });
-        match result {
-            Ok(()) => rows.finish().map(|_| ()),
-            Err(StreamError::Io(error)) => Err(error),
-            Err(StreamError::Align(error)) => {
-                failed = Some(error);
-                Err(io::Error::other("the patches cannot be aligned"))
+        let mut rows = RowsWriter::new(sink, dim)?;
+        let unmoved_written = write_atomically(unmoved_path, |sink| {
+            let mut unmoved_rows = RowsWriter::new(sink, dim)?;
+            let result = centroid::stream(patches, nodes, wanted, |block| {
+                see(block);
+                rows.push(&block.coords)?;
+                Ok(unmoved_rows.push(&block.unmoved)?)
+            });
+            match result {
+                Ok(()) => unmoved_rows.finish(),
+                Err(StreamError::Io(error)) => Err(error),
+                Err(StreamError::Align(error)) => {
+                    failed = Some(error.into());
+                    Err(io::Error::other("the patches cannot be aligned"))
+                }
             }
+        });
+        if let Err(error) = unmoved_written {
+            failed.get_or_insert(AlignFilesError::File(error));
+            return Err(io::Error::other("the other embedding cannot be written"));
         }
+        rows.finish()
     });
     match failed {
-        Some(error) => Err(error.into()),
+        Some(error) => Err(error),
         None => Ok(written?),
+    }
+}
+
+/// Writes rows in single precision.
+struct RowsWriter<W> {
+    writer: npy::Writer<f32, W>,
+    narrow: Vec<f32>,
+}
+
+impl<W: Write + Seek> RowsWriter<W> {
+    fn new(sink: W, dim: usize) -> io::Result<Self> {
+        Ok(Self { writer: npy::Writer::new(sink, &[dim])?, narrow: Vec::new() })
+    }
+
+    fn push(&mut self, rows: &[f64]) -> io::Result<()> {
+        self.narrow.clear();
+        self.narrow.extend(rows.iter().map(|&value| value as f32));
+        self.writer.push(&self.narrow)
+    }
+
+    fn finish(self) -> io::Result<()> {
+        self.writer.finish().map(|_| ())
     }
 }
 

@@ -41,6 +41,7 @@ pub mod hierarchy;
 pub mod transforms;
 
 pub mod centroid;
+mod copies;
 
 pub mod diagnostics;
 
@@ -63,7 +64,7 @@ pub use overlap::Overlap;
 pub use patch::{Coords, LocalPatch};
 pub use transforms::Transforms;
 
-use centroid::{Block, Combination};
+use centroid::{Block, Combination, Wanted};
 use relative::{NodeWeights, Relatives, Source};
 use rotation::{RotationOptions, Solver};
 
@@ -407,9 +408,14 @@ impl Alignment {
         &self,
         patches: &[LocalPatch],
         nodes: &[u64],
-        sink: impl FnMut(Block) -> Result<(), E>,
+        sink: impl FnMut(&Block) -> Result<(), E>,
     ) -> Result<(), E> {
-        centroid::stream(patches, nodes, Some(&self.transforms), self.combination(), sink)
+        centroid::stream(patches, nodes, self.wanted(), sink)
+    }
+
+    /// The embedding, for [`centroid::stream`].
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { transforms: Some(&self.transforms), combination: self.combination(), unmoved: false }
     }
 
     /// How the last step combines copies.
@@ -425,7 +431,7 @@ impl Alignment {
         let nodes = centroid::all_nodes(patches);
         let mut coords = Vec::with_capacity(nodes.len() * self.transforms.dim);
         self.stream(patches, &nodes, |block| {
-            coords.extend(block.coords);
+            coords.extend_from_slice(&block.coords);
             Ok::<(), AlignError>(())
         })?;
         Ok((nodes, coords))

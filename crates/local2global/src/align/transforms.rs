@@ -1,6 +1,6 @@
 //! The transform of every patch into the common frame.
 
-use crate::linalg::dense::{multiply, view, view_mut};
+use crate::linalg::dense::{Real, multiply, multiply_add, view, view_mut};
 
 /// One scale, rotation and translation per patch:
 /// `aligned = scale * X @ rotation + translation`.
@@ -45,14 +45,17 @@ impl Transforms {
 
     /// Moves rows of a patch into the common frame, and puts them into `moved`.
     pub fn apply(&self, patch: usize, rows: &[f64], moved: &mut [f64]) {
-        let count = rows.len() / self.dim;
-        let rotation = view(self.rotation(patch), self.dim, self.dim);
-        multiply(view_mut(moved, count, self.dim), view(rows, count, self.dim), rotation);
-        for row in moved.chunks_exact_mut(self.dim) {
-            for (value, shift) in row.iter_mut().zip(self.translation(patch)) {
-                *value = self.scales[patch] * *value + shift;
-            }
+        self.apply_rotation(patch, self.rotation(patch), rows, moved);
+    }
+
+    /// As [`Transforms::apply`], in the precision of the rotation given.
+    pub(super) fn apply_rotation<F: Real>(&self, patch: usize, rotation: &[F], rows: &[F], moved: &mut [F]) {
+        let (dim, count) = (self.dim, rows.len() / self.dim);
+        for row in moved.chunks_exact_mut(dim) {
+            row.iter_mut().zip(self.translation(patch)).for_each(|(value, &shift)| *value = F::of(shift));
         }
+        let (rows, rotation) = (view(rows, count, dim), view(rotation, dim, dim));
+        multiply_add(view_mut(moved, count, dim), rows, rotation, F::of(self.scales[patch]));
     }
 
     /// Replaces the transform of a patch.
