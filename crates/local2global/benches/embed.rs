@@ -213,7 +213,7 @@ fn blocks(num_nodes: usize) -> Graph {
 fn scaling(quick: bool) {
     let sizes: &[usize] = if quick { &[10_000, 30_000] } else { &[10_000, 100_000, 1_000_000] };
     let graphs: Vec<Graph> = sizes.iter().map(|&num_nodes| blocks(num_nodes)).collect();
-    for dim in [16, 64] {
+    for dim in [16, 64, 128] {
         let mut first = None;
         for (&num_nodes, graph) in sizes.iter().zip(&graphs) {
             let epochs = (3_000_000 / num_nodes).clamp(4, 60) as u32;
