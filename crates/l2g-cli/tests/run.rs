@@ -233,6 +233,12 @@ fn two_runs_stay_out_of_one_folder() {
     assert!(told.contains("hint: wait for the other run"), "{told}");
 }
 
+/// The bytes of all files in a folder.
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { bytes_in(&path) } else { path.metadata().unwrap().len() }).sum()
+}
+
 #[test]
 fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
     let folder = prepared();
@@ -245,6 +251,9 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
     assert_eq!(plan["stages"][1]["reason"], "graph is done anew");
     assert!(plan["estimate"]["memory_bytes"].as_u64().unwrap() > 0);
     stages(folder, &run("run", &[]));
+    let (told, written) =
+        (plan["estimate"]["written_bytes"].as_u64().unwrap(), bytes_in(&folder.join("run")));
+    assert!(told < 3 * written && written < 3 * told, "{told} told, {written} written");
     let output = l2g(folder, &run("run", &["--dry-run", "--set", "align.weights=unit"]));
     let told = text(&output);
     assert!(told.contains("embed      would be kept"), "{told}");

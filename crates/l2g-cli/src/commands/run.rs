@@ -117,7 +117,8 @@ fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     rows.push(("nodes", grouped(estimate.nodes)));
     let size = grouped(estimate.patch_nodes);
     rows.push(("patches", format!("{}, of about {size} nodes", grouped(estimate.patches))));
-    rows.push(("memory", format!("about {}", bytes(estimate.memory_bytes))));
+    let (needed, mapped) = (bytes(estimate.memory_bytes), bytes(estimate.mapped_bytes));
+    rows.push(("memory", format!("about {needed}; mapped files use up to {mapped} more, where it is free")));
     rows.push(("disk", format!("about {} if every stage is done", bytes(estimate.written_bytes))));
     rows
 }

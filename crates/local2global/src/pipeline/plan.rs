@@ -7,10 +7,14 @@ use super::{GraphSource, Pipeline, PipelineError, Reason, StageName};
 use crate::config::Config;
 use crate::embed::memory::PatchSize;
 use crate::graph::{Features, Graph, builtin, store};
+use crate::patch::Cover;
 use crate::progress::Progress;
 
 /// Up to about so many rows, alignment may decompose its matrix as a whole.
 const DENSE_ROWS: u64 = 3500;
+
+/// About the share of edges between clusters.
+const CUT_SHARE: f64 = 0.15;
 
 /// The program itself, and what it reads and writes through.
 const BASE_BYTES: u64 = 24 << 20;
@@ -44,6 +48,8 @@ pub struct Estimate {
     pub patch_nodes: usize,
     /// Memory at the peak, in bytes.
     pub memory_bytes: u64,
+    /// Bytes of files that are mapped at the peak: they use free memory, and do without it.
+    pub mapped_bytes: u64,
     /// Bytes of all files, as if every stage were done.
     pub written_bytes: u64,
 }
@@ -97,7 +103,12 @@ impl Pipeline<'_> {
         // A patch takes about (l + u) / 4 nodes from each of its neighbours.
         let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
         let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
-        let patch_nodes = (nodes / patches + borrowed).min(nodes);
+        // And where edges are covered, one for each edge between clusters that is in no overlap.
+        let guests = match patch.cover {
+            Cover::Edges => (CUT_SHARE * graph.num_edges() as f64) as usize / patches,
+            Cover::Nodes => 0,
+        };
+        let patch_nodes = (nodes / patches + borrowed + guests).min(nodes);
         let size = |patch_nodes: usize| scaled_size(graph, patch_nodes);
         let embedder = embed.embedder();
         let in_flight = patches.min(current_num_threads()) as u64;
@@ -118,15 +129,17 @@ impl Pipeline<'_> {
         let dense = if rows <= DENSE_ROWS { 32 * rows * rows } else { 0 };
         let aligning = ((patch_edges + 6 * patches_u64) * rotations).max(dense);
         let total_patch_nodes = patches_u64 * patch_nodes as u64;
+        let patch_bytes = total_patch_nodes * (12 + 4 * dim_u64);
         let written_bytes = graph_bytes
             + 4 * nodes_u64
-            + total_patch_nodes * (12 + 4 * dim_u64)
+            + patch_bytes
             + 8 * dim_u64 * nodes_u64
             + 4 * nodes_u64
             + patches_u64 * rotations;
         // Reading a graph takes some 2.4 times its size.
         let memory_bytes = BASE_BYTES + (5 * graph_bytes / 2).max(graph_bytes + training.max(aligning));
-        Ok(Estimate { nodes, patches, patch_nodes, memory_bytes, written_bytes })
+        let mapped_bytes = patch_bytes.max(graph_bytes);
+        Ok(Estimate { nodes, patches, patch_nodes, memory_bytes, mapped_bytes, written_bytes })
     }
 }
 
