@@ -15,18 +15,20 @@
 //! coordinates in `4-embeddings` and the patch graph in `3-patches/patch_graph.npy`.
 //! Every file appears complete or not at all.
 
-use std::fs;
-use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::centroid::{self, Block, Wanted};
+use super::centroid;
 use super::diagnostics::{Diagnostics, diagnose};
+use super::read::{in_array, read_edges, read_integers};
+pub use super::read::{read_patches, read_transforms};
 use super::update::{Update, update};
-use super::{AlignConfig, AlignError, Alignment, Coords, LocalPatch, Transforms, align};
+use super::write::write_alignment;
+pub use super::write::write_transforms;
+use super::{AlignConfig, AlignError, Alignment, LocalPatch, align};
 use crate::buffer::Buffer;
-use crate::npy::{self, ArrayReader, Kind, NpyError};
+use crate::npy::{self, NpyError};
 use crate::progress::Progress;
-use crate::run_dir::{FileError, RunDir, write_array, write_atomically, write_json};
+use crate::run_dir::{FileError, RunDir, write_json};
 use crate::seed::Seed;
 
 /// Where patches lie, and where the alignment goes.
@@ -230,100 +232,6 @@ impl Places {
     }
 }
 
-fn in_array(path: &Path) -> impl FnOnce(NpyError) -> AlignFilesError {
-    let path = path.to_owned();
-    move |source| AlignFilesError::Array { path, source }
-}
-
-/// Opens all patches, in the order of their names.
-///
-/// # Errors
-/// [`AlignFilesError`], naming the file or the patch.
-pub fn read_patches(paths: &AlignPaths) -> Result<Vec<LocalPatch>, AlignFilesError> {
-    let names = patch_names(&paths.nodes)?;
-    if names.is_empty() {
-        return Err(AlignFilesError::NoPatches { path: paths.nodes.clone() });
-    }
-    names.into_iter().map(|name| read_patch(paths, name)).collect()
-}
-
-/// The names of all node lists in a folder, ascending.
-fn patch_names(folder: &Path) -> Result<Vec<String>, FileError> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
-        let name = entry.map_err(FileError::at("read", folder))?.file_name();
-        let name = name.to_string_lossy();
-        let Some(stem) = name.strip_suffix(".npy") else { continue };
-        if !stem.starts_with('.') && !stem.ends_with(".weights") && stem != "patch_graph" {
-            names.push(stem.to_owned());
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
-fn read_patch(paths: &AlignPaths, name: String) -> Result<LocalPatch, AlignFilesError> {
-    let file = format!("{name}.npy");
-    let nodes = read_nodes(&paths.nodes.join(&file))?;
-    let coords_path = paths.coords.join(&file);
-    if !coords_path.exists() {
-        return Err(AlignFilesError::MissingCoords { patch: name, path: coords_path });
-    }
-    let (coords, dim) = read_coords(&coords_path)?;
-    let weights_path = paths.nodes.join(format!("{name}.weights.npy"));
-    let patch = LocalPatch::new(name, nodes, coords, dim)?;
-    if !weights_path.exists() {
-        return Ok(patch);
-    }
-    let weights = npy::open(&weights_path).and_then(ArrayReader::floats::<f32>);
-    Ok(patch.with_weights(weights.map_err(in_array(&weights_path))?.into())?)
-}
-
-fn read_nodes(path: &Path) -> Result<Buffer<u64>, AlignFilesError> {
-    match npy::map::<u64>(path) {
-        Ok(array) => Ok(array.values),
-        Err(NpyError::Type { .. }) => Ok(read_integers(path)?.into()),
-        Err(error) => Err(in_array(path)(error)),
-    }
-}
-
-fn read_integers(path: &Path) -> Result<Vec<u64>, AlignFilesError> {
-    npy::open(path).and_then(ArrayReader::integers::<u64>).map_err(in_array(path))
-}
-
-/// The coordinates and the number of columns; mapped if they can be used as they lie.
-fn read_coords(path: &Path) -> Result<(Coords, usize), AlignFilesError> {
-    let read = || {
-        let reader = npy::open(path)?;
-        let header = reader.header().clone();
-        let [_, columns] = header.shape[..] else {
-            return Err(NpyError::Shape { found: header.shape, needed: "two axes".into() });
-        };
-        let plain = header.dtype.kind == Kind::Float && !header.dtype.big_endian && !header.fortran_order;
-        let coords = match header.dtype.size {
-            4 if plain => Coords::F32(npy::map::<f32>(path)?.values),
-            8 if plain => Coords::F64(npy::map::<f64>(path)?.values),
-            _ => Coords::F64(reader.floats::<f64>()?.into()),
-        };
-        Ok((coords, columns))
-    };
-    read().map_err(in_array(path))
-}
-
-/// The patch edges, one pair per row.
-fn read_edges(path: &Path) -> Result<Vec<[u64; 2]>, AlignFilesError> {
-    let read = || {
-        let reader = npy::open(path)?;
-        if !matches!(reader.header().shape[..], [_, 2]) {
-            let found = reader.header().shape.clone();
-            return Err(NpyError::Shape { found, needed: "two columns".into() });
-        }
-        reader.integers::<u64>()
-    };
-    let values = read().map_err(in_array(path))?;
-    Ok(values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect())
-}
-
 /// The nodes of the embedding, ascending.
 fn global_nodes(patches: &[LocalPatch], rows: Rows) -> Result<Vec<u64>, AlignError> {
     let nodes = centroid::all_nodes(patches);
@@ -332,167 +240,4 @@ fn global_nodes(patches: &[LocalPatch], rows: Rows) -> Result<Vec<u64>, AlignErr
         (Rows::EveryNode, Some(gap), Some(&last)) => Err(AlignError::Uncovered { node: gap as u64, last }),
         _ => Ok(nodes),
     }
-}
-
-/// Writes everything but the diagnostics.
-fn write_alignment(
-    paths: &AlignPaths,
-    patches: &[LocalPatch],
-    nodes: &[u64],
-    alignment: &Alignment,
-    progress: &dyn Progress,
-) -> Result<(), AlignFilesError> {
-    let out = |name: &str| paths.out.join(name);
-    progress.begin("embedding", nodes.len() as u64, "nodes");
-    if paths.rows == Rows::Listed {
-        write_array(&out("nodes.npy"), &[nodes.len()], nodes)?;
-    }
-    let mut spread = Vec::with_capacity(nodes.len());
-    write_embeddings([&out("embedding.npy"), &out("no_trans.npy")], patches, nodes, alignment, |block| {
-        progress.advance(block.spread.len() as u64);
-        spread.extend(block.spread.iter().map(|&value| value as f32));
-    })?;
-    write_array(&out("spread.npy"), &[spread.len()], &spread)?;
-    progress.end();
-    Ok(write_transforms(&out("transforms.npz"), &alignment.transforms)?)
-}
-
-/// An error on the way of a stream: of the patches, or of the file.
-enum StreamError {
-    Align(AlignError),
-    Io(io::Error),
-}
-
-impl From<io::Error> for StreamError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<AlignError> for StreamError {
-    fn from(error: AlignError) -> Self {
-        Self::Align(error)
-    }
-}
-
-/// Writes the embedding with and without transforms.
-fn write_embeddings(
-    [path, unmoved_path]: [&Path; 2],
-    patches: &[LocalPatch],
-    nodes: &[u64],
-    alignment: &Alignment,
-    mut see: impl FnMut(&Block),
-) -> Result<(), AlignFilesError> {
-    let dim = patches[0].dim();
-    let wanted = Wanted { unmoved: true, ..alignment.wanted() };
-    let mut failed = None;
-    let written = write_atomically(path, |sink| {
-        let mut rows = RowsWriter::new(sink, dim)?;
-        let unmoved_written = write_atomically(unmoved_path, |sink| {
-            let mut unmoved_rows = RowsWriter::new(sink, dim)?;
-            let result = centroid::stream(patches, nodes, wanted, |block| {
-                see(block);
-                rows.push(&block.coords)?;
-                Ok(unmoved_rows.push(&block.unmoved)?)
-            });
-            match result {
-                Ok(()) => unmoved_rows.finish(),
-                Err(StreamError::Io(error)) => Err(error),
-                Err(StreamError::Align(error)) => {
-                    failed = Some(error.into());
-                    Err(io::Error::other("the patches cannot be aligned"))
-                }
-            }
-        });
-        if let Err(error) = unmoved_written {
-            failed.get_or_insert(AlignFilesError::File(error));
-            return Err(io::Error::other("the other embedding cannot be written"));
-        }
-        rows.finish()
-    });
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(written?),
-    }
-}
-
-/// Writes rows in single precision.
-struct RowsWriter<W> {
-    writer: npy::Writer<f32, W>,
-    narrow: Vec<f32>,
-}
-
-impl<W: Write + Seek> RowsWriter<W> {
-    fn new(sink: W, dim: usize) -> io::Result<Self> {
-        Ok(Self { writer: npy::Writer::new(sink, &[dim])?, narrow: Vec::new() })
-    }
-
-    fn push(&mut self, rows: &[f64]) -> io::Result<()> {
-        self.narrow.clear();
-        self.narrow.extend(rows.iter().map(|&value| value as f32));
-        self.writer.push(&self.narrow)
-    }
-
-    fn finish(self) -> io::Result<()> {
-        self.writer.finish().map(|_| ())
-    }
-}
-
-/// Writes the transforms as an archive of arrays; the same transforms give the same bytes.
-///
-/// # Errors
-/// [`FileError`] if the file cannot be written.
-pub fn write_transforms(path: &Path, transforms: &Transforms) -> Result<(), FileError> {
-    let (p, d) = (transforms.num_patches(), transforms.dim);
-    let arrays: [(&str, &[usize], &[f64]); 3] = [
-        ("scales", &[p], &transforms.scales),
-        ("rotations", &[p, d, d], &transforms.rotations),
-        ("translations", &[p, d], &transforms.translations),
-    ];
-    let mut archive = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
-    let mut fill = || {
-        for (name, shape, values) in arrays {
-            let options = zip::write::SimpleFileOptions::default()
-                .compression_method(zip::CompressionMethod::Stored)
-                .last_modified_time(zip::DateTime::default())
-                .large_file(values.len() > 1 << 28);
-            archive.start_file(format!("{name}.npy"), options).map_err(io::Error::other)?;
-            npy::write(&mut archive, shape, values)?;
-        }
-        Ok(())
-    };
-    fill().map_err(FileError::at("write", path))?;
-    let bytes = archive.finish().map_err(|error| FileError::at("write", path)(io::Error::other(error)))?;
-    write_atomically(path, |sink| sink.write_all(bytes.get_ref()))
-}
-
-/// Reads transforms back.
-///
-/// # Errors
-/// [`AlignFilesError`] if the file is missing, or is not what [`write_transforms`] writes.
-pub fn read_transforms(path: &Path) -> Result<Transforms, AlignFilesError> {
-    let file = fs::File::open(path).map_err(FileError::at("read", path))?;
-    let broken = |error: zip::result::ZipError| in_array(path)(NpyError::Io(io::Error::other(error)));
-    let mut archive = zip::ZipArchive::new(file).map_err(broken)?;
-    let scales = read_entry(&mut archive, "scales", path)?;
-    let rotations = read_entry(&mut archive, "rotations", path)?;
-    let translations = read_entry(&mut archive, "translations", path)?;
-    let dim = translations.len() / scales.len().max(1);
-    if translations.len() != scales.len() * dim || rotations.len() != scales.len() * dim * dim {
-        let found = vec![scales.len(), rotations.len(), translations.len()];
-        let needed = "scales p, rotations p x d x d, translations p x d".into();
-        return Err(in_array(path)(NpyError::Shape { found, needed }));
-    }
-    Ok(Transforms { dim, scales, rotations, translations })
-}
-
-fn read_entry<R: Read + Seek>(
-    archive: &mut zip::ZipArchive<R>,
-    name: &str,
-    path: &Path,
-) -> Result<Vec<f64>, AlignFilesError> {
-    let entry = archive
-        .by_name(&format!("{name}.npy"))
-        .map_err(|error| in_array(path)(NpyError::Io(io::Error::other(error))))?;
-    ArrayReader::new(entry).and_then(ArrayReader::floats::<f64>).map_err(in_array(path))
 }

@@ -48,6 +48,8 @@ pub mod diagnostics;
 pub mod update;
 
 pub mod files;
+mod read;
+mod write;
 
 pub mod synthetic;
 

@@ -1,0 +1,136 @@
+//! Patches and transforms from files.
+
+use std::fs;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+use super::files::{AlignFilesError, AlignPaths};
+use super::{Coords, LocalPatch, Transforms};
+use crate::buffer::Buffer;
+use crate::npy::{self, ArrayReader, Kind, NpyError};
+use crate::run_dir::FileError;
+
+pub(super) fn in_array(path: &Path) -> impl FnOnce(NpyError) -> AlignFilesError {
+    let path = path.to_owned();
+    move |source| AlignFilesError::Array { path, source }
+}
+
+/// Opens all patches, in the order of their names.
+///
+/// # Errors
+/// [`AlignFilesError`], naming the file or the patch.
+pub fn read_patches(paths: &AlignPaths) -> Result<Vec<LocalPatch>, AlignFilesError> {
+    let names = patch_names(&paths.nodes)?;
+    if names.is_empty() {
+        return Err(AlignFilesError::NoPatches { path: paths.nodes.clone() });
+    }
+    names.into_iter().map(|name| read_patch(paths, name)).collect()
+}
+
+/// The names of all node lists in a folder, ascending.
+fn patch_names(folder: &Path) -> Result<Vec<String>, FileError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
+        let name = entry.map_err(FileError::at("read", folder))?.file_name();
+        let name = name.to_string_lossy();
+        let Some(stem) = name.strip_suffix(".npy") else { continue };
+        if !stem.starts_with('.') && !stem.ends_with(".weights") && stem != "patch_graph" {
+            names.push(stem.to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn read_patch(paths: &AlignPaths, name: String) -> Result<LocalPatch, AlignFilesError> {
+    let file = format!("{name}.npy");
+    let nodes = read_nodes(&paths.nodes.join(&file))?;
+    let coords_path = paths.coords.join(&file);
+    if !coords_path.exists() {
+        return Err(AlignFilesError::MissingCoords { patch: name, path: coords_path });
+    }
+    let (coords, dim) = read_coords(&coords_path)?;
+    let weights_path = paths.nodes.join(format!("{name}.weights.npy"));
+    let patch = LocalPatch::new(name, nodes, coords, dim)?;
+    if !weights_path.exists() {
+        return Ok(patch);
+    }
+    let weights = npy::open(&weights_path).and_then(ArrayReader::floats::<f32>);
+    Ok(patch.with_weights(weights.map_err(in_array(&weights_path))?.into())?)
+}
+
+fn read_nodes(path: &Path) -> Result<Buffer<u64>, AlignFilesError> {
+    match npy::map::<u64>(path) {
+        Ok(array) => Ok(array.values),
+        Err(NpyError::Type { .. }) => Ok(read_integers(path)?.into()),
+        Err(error) => Err(in_array(path)(error)),
+    }
+}
+
+pub(super) fn read_integers(path: &Path) -> Result<Vec<u64>, AlignFilesError> {
+    npy::open(path).and_then(ArrayReader::integers::<u64>).map_err(in_array(path))
+}
+
+/// The coordinates and the number of columns; mapped if they can be used as they lie.
+fn read_coords(path: &Path) -> Result<(Coords, usize), AlignFilesError> {
+    let read = || {
+        let reader = npy::open(path)?;
+        let header = reader.header().clone();
+        let [_, columns] = header.shape[..] else {
+            return Err(NpyError::Shape { found: header.shape, needed: "two axes".into() });
+        };
+        let plain = header.dtype.kind == Kind::Float && !header.dtype.big_endian && !header.fortran_order;
+        let coords = match header.dtype.size {
+            4 if plain => Coords::F32(npy::map::<f32>(path)?.values),
+            8 if plain => Coords::F64(npy::map::<f64>(path)?.values),
+            _ => Coords::F64(reader.floats::<f64>()?.into()),
+        };
+        Ok((coords, columns))
+    };
+    read().map_err(in_array(path))
+}
+
+/// The patch edges, one pair per row.
+pub(super) fn read_edges(path: &Path) -> Result<Vec<[u64; 2]>, AlignFilesError> {
+    let read = || {
+        let reader = npy::open(path)?;
+        if !matches!(reader.header().shape[..], [_, 2]) {
+            let found = reader.header().shape.clone();
+            return Err(NpyError::Shape { found, needed: "two columns".into() });
+        }
+        reader.integers::<u64>()
+    };
+    let values = read().map_err(in_array(path))?;
+    Ok(values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect())
+}
+
+/// Reads transforms back.
+///
+/// # Errors
+/// [`AlignFilesError`] if the file is missing, or is not what [`write_transforms`] writes.
+pub fn read_transforms(path: &Path) -> Result<Transforms, AlignFilesError> {
+    let file = fs::File::open(path).map_err(FileError::at("read", path))?;
+    let broken = |error: zip::result::ZipError| in_array(path)(NpyError::Io(io::Error::other(error)));
+    let mut archive = zip::ZipArchive::new(file).map_err(broken)?;
+    let scales = read_entry(&mut archive, "scales", path)?;
+    let rotations = read_entry(&mut archive, "rotations", path)?;
+    let translations = read_entry(&mut archive, "translations", path)?;
+    let dim = translations.len() / scales.len().max(1);
+    if translations.len() != scales.len() * dim || rotations.len() != scales.len() * dim * dim {
+        let found = vec![scales.len(), rotations.len(), translations.len()];
+        let needed = "scales p, rotations p x d x d, translations p x d".into();
+        return Err(in_array(path)(NpyError::Shape { found, needed }));
+    }
+    Ok(Transforms { dim, scales, rotations, translations })
+}
+
+fn read_entry<R: Read + Seek>(
+    archive: &mut zip::ZipArchive<R>,
+    name: &str,
+    path: &Path,
+) -> Result<Vec<f64>, AlignFilesError> {
+    let entry = archive
+        .by_name(&format!("{name}.npy"))
+        .map_err(|error| in_array(path)(NpyError::Io(io::Error::other(error))))?;
+    ArrayReader::new(entry).and_then(ArrayReader::floats::<f64>).map_err(in_array(path))
+}

@@ -1,0 +1,143 @@
+//! Embeddings and transforms into files.
+
+use std::io::{self, Seek, Write};
+use std::path::Path;
+
+use super::centroid::{self, Block, Wanted};
+use super::files::{AlignFilesError, AlignPaths, Rows};
+use super::{AlignError, Alignment, LocalPatch, Transforms};
+use crate::npy;
+use crate::progress::Progress;
+use crate::run_dir::{FileError, write_array, write_atomically};
+
+/// Writes everything but the diagnostics.
+pub(super) fn write_alignment(
+    paths: &AlignPaths,
+    patches: &[LocalPatch],
+    nodes: &[u64],
+    alignment: &Alignment,
+    progress: &dyn Progress,
+) -> Result<(), AlignFilesError> {
+    let out = |name: &str| paths.out.join(name);
+    progress.begin("embedding", nodes.len() as u64, "nodes");
+    if paths.rows == Rows::Listed {
+        write_array(&out("nodes.npy"), &[nodes.len()], nodes)?;
+    }
+    let mut spread = Vec::with_capacity(nodes.len());
+    write_embeddings([&out("embedding.npy"), &out("no_trans.npy")], patches, nodes, alignment, |block| {
+        progress.advance(block.spread.len() as u64);
+        spread.extend(block.spread.iter().map(|&value| value as f32));
+    })?;
+    write_array(&out("spread.npy"), &[spread.len()], &spread)?;
+    progress.end();
+    Ok(write_transforms(&out("transforms.npz"), &alignment.transforms)?)
+}
+
+/// An error on the way of a stream: of the patches, or of the file.
+enum StreamError {
+    Align(AlignError),
+    Io(io::Error),
+}
+
+impl From<io::Error> for StreamError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<AlignError> for StreamError {
+    fn from(error: AlignError) -> Self {
+        Self::Align(error)
+    }
+}
+
+/// Writes the embedding with and without transforms.
+fn write_embeddings(
+    [path, unmoved_path]: [&Path; 2],
+    patches: &[LocalPatch],
+    nodes: &[u64],
+    alignment: &Alignment,
+    mut see: impl FnMut(&Block),
+) -> Result<(), AlignFilesError> {
+    let dim = patches[0].dim();
+    let wanted = Wanted { unmoved: true, ..alignment.wanted() };
+    let mut failed = None;
+    let written = write_atomically(path, |sink| {
+        let mut rows = RowsWriter::new(sink, dim)?;
+        let unmoved_written = write_atomically(unmoved_path, |sink| {
+            let mut unmoved_rows = RowsWriter::new(sink, dim)?;
+            let result = centroid::stream(patches, nodes, wanted, |block| {
+                see(block);
+                rows.push(&block.coords)?;
+                Ok(unmoved_rows.push(&block.unmoved)?)
+            });
+            match result {
+                Ok(()) => unmoved_rows.finish(),
+                Err(StreamError::Io(error)) => Err(error),
+                Err(StreamError::Align(error)) => {
+                    failed = Some(error.into());
+                    Err(io::Error::other("the patches cannot be aligned"))
+                }
+            }
+        });
+        if let Err(error) = unmoved_written {
+            failed.get_or_insert(AlignFilesError::File(error));
+            return Err(io::Error::other("the other embedding cannot be written"));
+        }
+        rows.finish()
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(written?),
+    }
+}
+
+/// Writes rows in single precision.
+struct RowsWriter<W> {
+    writer: npy::Writer<f32, W>,
+    narrow: Vec<f32>,
+}
+
+impl<W: Write + Seek> RowsWriter<W> {
+    fn new(sink: W, dim: usize) -> io::Result<Self> {
+        Ok(Self { writer: npy::Writer::new(sink, &[dim])?, narrow: Vec::new() })
+    }
+
+    fn push(&mut self, rows: &[f64]) -> io::Result<()> {
+        self.narrow.clear();
+        self.narrow.extend(rows.iter().map(|&value| value as f32));
+        self.writer.push(&self.narrow)
+    }
+
+    fn finish(self) -> io::Result<()> {
+        self.writer.finish().map(|_| ())
+    }
+}
+
+/// Writes the transforms as an archive of arrays; the same transforms give the same bytes.
+///
+/// # Errors
+/// [`FileError`] if the file cannot be written.
+pub fn write_transforms(path: &Path, transforms: &Transforms) -> Result<(), FileError> {
+    let (p, d) = (transforms.num_patches(), transforms.dim);
+    let arrays: [(&str, &[usize], &[f64]); 3] = [
+        ("scales", &[p], &transforms.scales),
+        ("rotations", &[p, d, d], &transforms.rotations),
+        ("translations", &[p, d], &transforms.translations),
+    ];
+    let mut archive = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+    let mut fill = || {
+        for (name, shape, values) in arrays {
+            let options = zip::write::SimpleFileOptions::default()
+                .compression_method(zip::CompressionMethod::Stored)
+                .last_modified_time(zip::DateTime::default())
+                .large_file(values.len() > 1 << 28);
+            archive.start_file(format!("{name}.npy"), options).map_err(io::Error::other)?;
+            npy::write(&mut archive, shape, values)?;
+        }
+        Ok(())
+    };
+    fill().map_err(FileError::at("write", path))?;
+    let bytes = archive.finish().map_err(|error| FileError::at("write", path)(io::Error::other(error)))?;
+    write_atomically(path, |sink| sink.write_all(bytes.get_ref()))
+}
