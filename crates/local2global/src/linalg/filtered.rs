@@ -192,20 +192,25 @@ mod tests {
     use crate::linalg::eigen::leading_dense;
     use crate::seed::{Seed, Stage};
 
-    #[test]
-    fn filtering_agrees_with_the_dense_decomposition() {
-        // Every patch joined with four others by rotations that do not fit together at all.
-        let (num_rows, dim) = (60_u32, 4);
-        let mut random = Seed(2).stream(Stage::Align, 0);
+    /// The leading vectors, filtered and by decomposition, of a matrix in which every patch is
+    /// joined with four others by rotations that do not fit together at all.
+    fn filtered_and_dense(num_rows: u32, dim: usize, seed: u64) -> [LeadingEigen; 2] {
+        let mut random = Seed(seed).stream(Stage::Align, 0);
         let edges: Vec<_> =
             (0..num_rows).flat_map(|i| [1, 7].map(|step| (i, (i + step) % num_rows))).collect();
         let blocks: Vec<f64> = edges.iter().flat_map(|_| random_orthogonal(dim, &mut random)).collect();
         let matrix = BlockMatrix::new(num_rows as usize, dim, &edges, &blocks, vec![0.25; edges.len()]);
         let options = EigenOptions { wanted: dim, tolerance: 1e-8, max_steps: 3000 };
-        let dense = leading_dense(&matrix, &options).unwrap();
-        let columns = 2 * dim;
-        let start: Vec<f64> = (0..240 * columns).map(|_| random.random::<f64>() - 0.5).collect();
+        let (size, columns) = (num_rows as usize * dim, 2 * dim);
+        let start: Vec<f64> = (0..size * columns).map(|_| random.random::<f64>() - 0.5).collect();
         let found = leading_filtered(&matrix, start, columns, &options).unwrap();
+        [found, leading_dense(&matrix, &options).unwrap()]
+    }
+
+    #[test]
+    fn filtering_agrees_with_the_dense_decomposition() {
+        let dim = 4;
+        let [found, dense] = filtered_and_dense(60, dim, 2);
         for (a, b) in found.values.iter().zip(&dense.values) {
             assert!((a - b).abs() < 1e-12, "{a} {b}");
         }
@@ -216,18 +221,9 @@ mod tests {
 
     #[test]
     fn where_measurements_leave_the_subspace_open_one_as_good_as_the_best_is_found() {
-        // Random rotations between many patches: the leading eigenvalues lie close together.
-        let (num_rows, dim) = (150_u32, 8);
-        let mut random = Seed(5).stream(Stage::Align, 0);
-        let edges: Vec<_> =
-            (0..num_rows).flat_map(|i| [1, 11].map(|step| (i, (i + step) % num_rows))).collect();
-        let blocks: Vec<f64> = edges.iter().flat_map(|_| random_orthogonal(dim, &mut random)).collect();
-        let matrix = BlockMatrix::new(num_rows as usize, dim, &edges, &blocks, vec![0.25; edges.len()]);
-        let options = EigenOptions { wanted: dim, tolerance: 1e-8, max_steps: 3000 };
-        let dense = leading_dense(&matrix, &options).unwrap();
-        let columns = 2 * dim;
-        let start: Vec<f64> = (0..1200 * columns).map(|_| random.random::<f64>() - 0.5).collect();
-        let found = leading_filtered(&matrix, start, columns, &options).unwrap();
+        // With many patches the leading eigenvalues lie close together.
+        let dim = 8;
+        let [found, dense] = filtered_and_dense(150, dim, 5);
         let sum = |values: &[f64]| values.iter().sum::<f64>();
         let (best, lacking) = (sum(&dense.values), sum(&dense.values) - sum(&found.values));
         assert!(dense.certificate.gap < OPEN_GAP * (1.0 - best / dim as f64));
