@@ -7,7 +7,7 @@
 //! The nodes, ascending, are cut into blocks. For a block, the copies of its nodes are
 //! gathered from all patches, moved, and combined; then it is handed on and forgotten.
 //! So the embedding is streamed: it may be larger than memory, as may mapped patches.
-//! As many blocks as there are threads are done at a time, while those before them are handed
+//! A block for each thread, up to some, is done at a time, while those before them are handed
 //! on, in order; within a node, copies are added in the order of the patches. Copies are moved
 //! in single precision where all patches have it, and added up in double.
 //! Cost: `O(N d²)` for `N` rows in all patches.
@@ -24,6 +24,9 @@ const BLOCK_BYTES: usize = 32 << 20;
 /// There are at least so many blocks, unless they would have fewer than `MIN_COPIES`.
 const MIN_BLOCKS: usize = 16;
 const MIN_COPIES: usize = 512;
+
+/// At most so many blocks are done at a time, to keep memory within bounds on many cores.
+const BLOCKS_AT_ONCE: usize = 8;
 
 /// How copies are combined.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +108,7 @@ fn stream_in<F: Real, E: From<AlignError>>(
     let num_copies: usize = patches.iter().map(LocalPatch::num_nodes).sum();
     let blocks: Vec<&[u64]> =
         nodes.chunks(block_nodes(num_copies, nodes.len(), size_of::<F>() * dim)).collect();
-    let at_once = rayon::current_num_threads().min(blocks.len()).max(1);
+    let at_once = rayon::current_num_threads().min(BLOCKS_AT_ONCE).min(blocks.len()).max(1);
     // The memory of a block is used again: fresh memory would cost more than the work on it.
     let mut slots: Vec<Copies<F>> = (0..at_once).map(|_| Copies::new(dim)).collect();
     let rotations = wanted.transforms.map_or_else(Default::default, |moves| F::of_all(&moves.rotations));

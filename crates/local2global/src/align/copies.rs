@@ -1,4 +1,8 @@
 //! The copies of some nodes, from all patches: gathered, moved and combined.
+//!
+//! Copies are gathered and moved patch by patch, so that one matrix product moves all of a patch,
+//! and combined node by node, so that a centre is finished while it is in the cache.
+//! Cost: `O(d²)` for each copy, and one search in each patch.
 
 use super::centroid::{Block, Combination, Wanted};
 use super::{AlignError, Centroid, LocalPatch, Transforms};
@@ -49,12 +53,13 @@ impl<F: Real> Copies<F> {
         block.unmoved.clear();
         if wanted.unmoved {
             let all_trusted = Combination { trust: None, ..wanted.combination };
-            self.combine(all_trusted, &mut block.unmoved, &mut block.spread);
+            self.combine(all_trusted, &mut block.unmoved, None);
         }
         if let Some(transforms) = wanted.transforms {
             self.move_all(transforms, rotations);
         }
-        self.combine(wanted.combination, &mut block.coords, &mut block.spread);
+        block.spread.clear();
+        self.combine(wanted.combination, &mut block.coords, Some(&mut block.spread));
         Ok(())
     }
 
@@ -113,11 +118,15 @@ impl<F: Real> Copies<F> {
         self.starts[0] = 0;
     }
 
-    /// Puts each node into the centre of its copies.
-    fn combine(&self, combination: Combination<'_>, coords: &mut Vec<f64>, spread: &mut Vec<f64>) {
+    /// Puts each node into the centre of its copies, and adds how far they lie apart to `spread`.
+    fn combine(
+        &self,
+        combination: Combination<'_>,
+        coords: &mut Vec<f64>,
+        mut spread: Option<&mut Vec<f64>>,
+    ) {
         let num_nodes = self.starts.len() - 1;
         coords.resize(num_nodes * self.dim, 0.0);
-        spread.clear();
         let mut memory = Vec::new();
         for (node, centre) in coords.chunks_exact_mut(self.dim).enumerate() {
             let copies = &self.by_node[self.starts[node] as usize..self.starts[node + 1] as usize];
@@ -129,7 +138,9 @@ impl<F: Real> Copies<F> {
                     self.mean(copies, |copy| weight(copy) * self.trust(copy, combination), centre);
                 }
             }
-            spread.push(self.spread(copies, centre));
+            if let Some(spread) = &mut spread {
+                spread.push(self.spread(copies, centre));
+            }
         }
     }
 

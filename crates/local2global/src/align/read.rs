@@ -107,7 +107,8 @@ pub(super) fn read_edges(path: &Path) -> Result<Vec<[u64; 2]>, AlignFilesError> 
 /// Reads transforms back.
 ///
 /// # Errors
-/// [`AlignFilesError`] if the file is missing, or is not what [`write_transforms`](super::files::write_transforms) writes.
+/// [`AlignFilesError`] if the file is missing, or is not what
+/// [`write_transforms`](super::files::write_transforms) writes.
 pub fn read_transforms(path: &Path) -> Result<Transforms, AlignFilesError> {
     let file = fs::File::open(path).map_err(FileError::at("read", path))?;
     let broken = |error: zip::result::ZipError| in_array(path)(NpyError::Io(io::Error::other(error)));

@@ -264,8 +264,8 @@ fn eigenvectors(
     Ok(leading(&matrix, start, columns, |residual| scalar.solve(residual), &eigen_options)?)
 }
 
-/// Half as many guards as wanted vectors, and some more where that makes products faster, whose
-/// kernels take `KERNEL_COLUMNS` columns at a time.
+/// Half as many guards as wanted vectors; in higher dimensions a few less, so that the kernels of
+/// products, which take `KERNEL_COLUMNS` columns at a time, have no rest.
 fn guards_for_filtering(dim: usize) -> usize {
     let columns = dim + dim / 2 + GUARDS;
     if dim < 2 * KERNEL_COLUMNS { columns - dim } else { columns / KERNEL_COLUMNS * KERNEL_COLUMNS - dim }
