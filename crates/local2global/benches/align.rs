@@ -19,7 +19,7 @@ use local2global::align::{
     AlignConfig, AlignError, Alignment, EdgeWeights, LocalPatch, align, centroid, overlap, translation,
 };
 use local2global::linalg::block_matrix::BlockMatrix;
-use local2global::linalg::dense::{Workspace, random_orthogonal};
+use local2global::linalg::polar::{Workspace, random_orthogonal};
 use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
 use rayon::prelude::*;

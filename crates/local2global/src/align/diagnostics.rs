@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::robust::median;
 use super::{AlignConfig, AlignError, Alignment, Centroid, LocalPatch, Overlap, Transforms};
-use crate::linalg::dense::squared_norm;
 use crate::linalg::eigen::Certificate;
+use crate::linalg::lanes::squared_distance;
 
 /// A patch whose misfit is this many times the typical one does not fit.
 const OUTLYING: f64 = 3.0;
@@ -191,7 +191,7 @@ fn measure(
     };
     let (yi, yj) = (moved(overlap.i, &xi), moved(overlap.j, &xj));
     let rms = |sum: f64| (sum / overlap.len() as f64).sqrt();
-    let apart = |a: &[f64], b: &[f64]| rms(a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum());
+    let apart = |a: &[f64], b: &[f64]| rms(squared_distance(a, b));
     // The distance between two unrelated points of the cloud is √2 times its radius.
     let spread = |a: &[f64], b: &[f64]| rms(about_centre(a, dim) + about_centre(b, dim));
     Ok(Distances {
@@ -204,13 +204,13 @@ fn measure(
 
 /// The sum of squared distances from the mean.
 fn about_centre(points: &[f64], dim: usize) -> f64 {
+    let mut centre = vec![0.0; dim];
+    for point in points.chunks_exact(dim) {
+        centre.iter_mut().zip(point).for_each(|(sum, x)| *sum += x);
+    }
     let count = (points.len() / dim) as f64;
-    let centre = |k: usize| points.iter().skip(k).step_by(dim).sum::<f64>() / count;
-    let centre: Vec<f64> = (0..dim).map(centre).collect();
-    points
-        .chunks_exact(dim)
-        .map(|point| squared_norm(&point.iter().zip(&centre).map(|(x, c)| x - c).collect::<Vec<_>>()))
-        .sum()
+    centre.iter_mut().for_each(|sum| *sum /= count);
+    points.chunks_exact(dim).map(|point| squared_distance(point, &centre)).sum()
 }
 
 fn edge_fit(

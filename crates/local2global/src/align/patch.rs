@@ -5,6 +5,9 @@
 //! the node list is looked at when a patch is made, so mapped coordinates stay on disk
 //! until their rows are needed.
 
+use std::borrow::Cow;
+use std::ops::{Range, RangeInclusive};
+
 use crate::align::AlignError;
 use crate::buffer::Buffer;
 use crate::linalg::dense::Real;
@@ -134,12 +137,18 @@ impl LocalPatch {
         self.nodes[self.row_at(position)]
     }
 
-    /// How many nodes are smaller than `node`.
-    pub fn position_of(&self, node: u64) -> usize {
+    /// The positions of the nodes in a range, in ascending order.
+    pub fn positions(&self, nodes: RangeInclusive<u64>) -> Range<usize> {
+        let start = self.count_while(|node| node < *nodes.start());
+        start..self.count_while(|node| node <= *nodes.end()).max(start)
+    }
+
+    /// The number of nodes for which `is_before`, which no node is after one that is not, holds.
+    fn count_while(&self, is_before: impl Fn(u64) -> bool) -> usize {
         let (mut low, mut high) = (0, self.num_nodes());
         while low < high {
             let middle = (low + high) / 2;
-            if self.node_at(middle) < node { low = middle + 1 } else { high = middle }
+            if is_before(self.node_at(middle)) { low = middle + 1 } else { high = middle }
         }
         low
     }
@@ -149,17 +158,40 @@ impl LocalPatch {
         matches!(self.coords, Coords::F32(_))
     }
 
+    /// The coordinates of the nodes at some positions: where they lie, if they lie side by side
+    /// and are numbers of this type.
+    pub fn rows_at<F: Real>(&self, positions: Range<usize>) -> Cow<'_, [F]> {
+        let range = positions.start * self.dim..positions.end * self.dim;
+        let there = match (&self.order, &self.coords) {
+            (Some(_), _) => None,
+            (None, Coords::F32(values)) => F::of_singles(&values[range]),
+            (None, Coords::F64(values)) => F::of_doubles(&values[range]),
+        };
+        there.map_or_else(
+            || {
+                let mut rows = Vec::with_capacity(positions.len() * self.dim);
+                positions.for_each(|position| self.extend_by_row(self.row_at(position), &mut rows));
+                rows.into()
+            },
+            Cow::Borrowed,
+        )
+    }
+
+    fn extend_by_row<F: Real>(&self, row: usize, target: &mut Vec<F>) {
+        let range = row * self.dim..(row + 1) * self.dim;
+        match &self.coords {
+            Coords::F32(values) => target.extend(values[range].iter().map(|&value| F::of(f64::from(value)))),
+            Coords::F64(values) => target.extend(values[range].iter().map(|&value| F::of(value))),
+        }
+    }
+
     /// Appends the coordinates of a row.
     ///
     /// # Errors
     /// [`AlignError::NotFinite`] if one is NaN or infinite.
     pub fn push_row<F: Real>(&self, row: usize, target: &mut Vec<F>) -> Result<(), AlignError> {
         let start = target.len();
-        let range = row * self.dim..(row + 1) * self.dim;
-        match &self.coords {
-            Coords::F32(values) => target.extend(values[range].iter().map(|&value| F::of(f64::from(value)))),
-            Coords::F64(values) => target.extend(values[range].iter().map(|&value| F::of(value))),
-        }
+        self.extend_by_row(row, target);
         // Counted, not searched for: the compiler makes vector code of it.
         match target[start..].iter().map(|value| u64::from(!value.to_f64().is_finite())).sum() {
             0_u64 => Ok(()),
@@ -196,7 +228,21 @@ mod tests {
         let patch = LocalPatch::new("p", vec![9, 2, 5].into(), coords(3), 1).unwrap();
         assert_eq!([0, 1, 2].map(|position| patch.node_at(position)), [2, 5, 9]);
         assert_eq!([0, 1, 2].map(|position| patch.row_at(position)), [1, 2, 0]);
-        assert_eq!([0, 2, 3, 9, 10].map(|node| patch.position_of(node)), [0, 0, 1, 2, 3]);
+        assert_eq!(
+            [0..=1, 2..=5, 3..=8, 9..=9].map(|nodes| patch.positions(nodes)),
+            [0..0, 0..2, 1..2, 2..3]
+        );
+        assert_eq!(patch.positions(6..=u64::MAX), 2..3);
+    }
+
+    #[test]
+    fn rows_are_used_where_they_lie_if_they_can_be() {
+        let values = || Coords::F32(vec![1.0, 2.0, 3.0].into());
+        let ascending = LocalPatch::new("p", vec![2, 5, 9].into(), values(), 1).unwrap();
+        assert!(matches!(ascending.rows_at::<f32>(1..3), Cow::Borrowed([2.0, 3.0])));
+        assert_eq!(*ascending.rows_at::<f64>(1..3), [2.0, 3.0]);
+        let shuffled = LocalPatch::new("p", vec![9, 2, 5].into(), values(), 1).unwrap();
+        assert_eq!(*shuffled.rows_at::<f32>(0..3), [2.0, 3.0, 1.0]);
     }
 
     #[test]

@@ -9,13 +9,20 @@
 //! ```
 //!
 //! Points are rows: patch `i` holds `Xᵢ = X Sᵢᵀ`, so `Rᵢⱼ ≈ Sᵢ Sⱼᵀ`, and `Xᵢ Sᵢ` undoes it.
+//! Where the copies differ by more than a rotation, single precision will do for it.
 //! Nodes may carry weights, which enter centroids and covariance alike.
 //! Cost: `O(n d² + d³)` time for `n` shared nodes. No randomness.
 //!
 //! Source: Horn, Hilden, Negahdaripour, "Closed-form solution of absolute orientation
 //! using orthonormal matrices", J. Opt. Soc. Am. A 5, 1988.
 
-use crate::linalg::dense::{DenseError, Workspace, multiply, squared_norm, view, view_mut};
+use crate::linalg::dense::{DenseError, multiply, view, view_mut};
+use crate::linalg::lanes::squared_norm;
+use crate::linalg::polar::Workspace;
+
+/// From this misfit on the rotation between two copies is known to a few digits only, and is not
+/// sought to more.
+const NOISY: f64 = 0.003;
 
 /// How two copies of the same nodes lie to each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +47,7 @@ pub struct Procrustes {
 /// # Examples
 /// ```
 /// use local2global::align::procrustes::relative_rotation;
-/// use local2global::linalg::dense::Workspace;
+/// use local2global::linalg::polar::Workspace;
 ///
 /// let xj = [0.0, 0.0, 1.0, 0.0, 0.0, 2.0];
 /// // A quarter turn and a shift.
@@ -65,11 +72,26 @@ pub fn relative_rotation(
     let (centroid_j, xj) = centred(xj, dim, weights);
     let mut covariance = vec![0.0; dim * dim];
     multiply(view_mut(&mut covariance, dim, dim), view(&xi, rows, dim).transpose(), view(&xj, rows, dim));
-    let stretch = workspace.nearest_orthogonal(&covariance, rotation)?;
     let lengths = [&xi, &xj].map(|x| squared_norm(x).sqrt());
+    let stretch = match is_noisy(&xi, &xj, lengths, dim) {
+        true => workspace.nearest_roughly(&covariance, rotation)?,
+        false => workspace.nearest_orthogonal(&covariance, rotation)?,
+    };
     let cosine = stretch.trace / (lengths[0] * lengths[1]).max(f64::MIN_POSITIVE);
     let misfit = (1.0 - cosine * cosine).max(0.0).sqrt();
     Ok(Procrustes { centroids: [centroid_i, centroid_j], lengths, misfit, rank: stretch.rank })
+}
+
+/// Whether copies differ by so much that the rotation between them is known to a few digits only.
+/// No rotation changes the distances from the centre, so what those differ by is a lower bound
+/// of the misfit.
+fn is_noisy(xi: &[f64], xj: &[f64], lengths: [f64; 2], dim: usize) -> bool {
+    let scale = lengths[0] / lengths[1].max(f64::MIN_POSITIVE);
+    let radii = xi.chunks_exact(dim).zip(xj.chunks_exact(dim)).map(|points| {
+        let (point_i, point_j) = points;
+        squared_norm(point_i).sqrt() - scale * squared_norm(point_j).sqrt()
+    });
+    radii.map(|difference| difference * difference).sum::<f64>() > (NOISY * lengths[0]).powi(2)
 }
 
 /// The weighted mean of the rows, and the rows without it, times the roots of their weights.
@@ -95,7 +117,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::linalg::dense::random_orthogonal;
+    use crate::linalg::polar::random_orthogonal;
     use crate::seed::{Seed, Stage};
 
     fn points(count: usize, dim: usize, seed: u64) -> Vec<f64> {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::procrustes::{Procrustes, relative_rotation};
 use super::{AlignError, LocalPatch, Overlap, Transforms, robust};
-use crate::linalg::dense::Workspace;
+use crate::linalg::polar::Workspace;
 
 /// Two neighbours, and the overlaps between them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,7 +24,8 @@ use super::procrustes::{self, Procrustes};
 use super::relative::Relatives;
 use super::rotation::{self, RotationOptions, Rotations, chain, inconsistencies};
 use super::tree::total_weights;
-use crate::linalg::dense::{DenseError, Workspace, multiply, view, view_mut};
+use crate::linalg::dense::{DenseError, multiply, view, view_mut};
+use crate::linalg::polar::Workspace;
 
 /// No edge counts for less than this fraction of its weight.
 pub const MIN_TRUST: f64 = 1e-4;

@@ -39,10 +39,11 @@ use super::relative::Relatives;
 use super::tree::{frames, spanning_tree, total_weights};
 use super::{AlignError, translation};
 use crate::linalg::block_matrix::BlockMatrix;
-use crate::linalg::dense::{DenseError, Stretch, Workspace, identity, multiply, view, view_mut};
+use crate::linalg::dense::{DenseError, identity, multiply, view, view_mut};
 use crate::linalg::eigen::{Certificate, EigenOptions, LeadingEigen, leading, leading_dense};
 use crate::linalg::filtered::leading_filtered;
 use crate::linalg::laplacian::Cholesky;
+use crate::linalg::polar::{Stretch, Workspace};
 use crate::seed::{Seed, Stage};
 
 /// Up to this many rows, or this many patches, the whole matrix is decomposed.
@@ -77,6 +78,10 @@ const LARGE_CYCLE: f64 = 0.05;
 
 /// The preconditioner is never closer to singular than this.
 const MIN_SHIFT: f64 = 1e-6;
+
+/// Eigenvectors that are off by more than this angle, or may be, give rotations that are known
+/// to a few digits only.
+const OPEN_ANGLE: f64 = 1e-2;
 
 /// The rotations of all patches.
 #[derive(Clone, Debug)]
@@ -143,7 +148,10 @@ pub fn synchronise(
         }
     }
     let eigen = eigenvectors(relatives, weights, options)?;
-    let turns = nearest_rotations(&eigen.vectors, dim)?;
+    let turns = match eigen.certificate.angle > OPEN_ANGLE {
+        true => nearest_blocks(&eigen.vectors, dim, Workspace::nearest_roughly)?,
+        false => nearest_blocks(&eigen.vectors, dim, Workspace::nearest_orthogonal)?,
+    };
     turn_into(&turns, relatives);
     chain(&mut matrices, &turns, dim);
     Ok(Rotations { matrices, cycles, eigenvalues: eigen.values, certificate: eigen.certificate })
@@ -192,7 +200,7 @@ fn spreading_turns(
     turns
         .par_chunks_mut(size)
         .for_each(|turn| turn.iter_mut().step_by(dim + 1).for_each(|entry| *entry += 1.0));
-    Ok(nearest_rotations(&turns, dim)?)
+    Ok(nearest_blocks(&turns, dim, Workspace::nearest_orthogonal)?)
 }
 
 /// Replaces every `Rᵢⱼ` by `Fᵢᵀ Rᵢⱼ Fⱼ`.
@@ -333,17 +341,18 @@ fn remove_and_scale(modes: &mut [f64], roots: &[f64]) {
     }
 }
 
-/// The orthogonal matrices nearest to the blocks of a tall matrix.
-fn nearest_rotations(vectors: &[f64], dim: usize) -> Result<Vec<f64>, DenseError> {
+/// The orthogonal matrices nearest to the blocks of a tall matrix, each found by `find`.
+fn nearest_blocks(
+    vectors: &[f64],
+    dim: usize,
+    find: impl Fn(&mut Workspace, &[f64], &mut [f64]) -> Result<Stretch, DenseError> + Sync,
+) -> Result<Vec<f64>, DenseError> {
     let size = dim * dim;
     let mut nearest = vec![0.0; vectors.len()];
     nearest
         .par_chunks_mut(size)
         .zip(vectors.par_chunks(size))
-        .map_init(
-            || Workspace::new(dim),
-            |workspace, (nearest, block)| workspace.nearest_orthogonal(block, nearest),
-        )
+        .map_init(|| Workspace::new(dim), |workspace, (nearest, block)| find(workspace, block, nearest))
         .collect::<Result<Vec<Stretch>, DenseError>>()?;
     Ok(nearest)
 }

@@ -9,7 +9,9 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 
 use super::{Coords, LocalPatch};
-use crate::linalg::dense::{Workspace, multiply, random_orthogonal, squared_norm, view, view_mut};
+use crate::linalg::dense::{multiply, view, view_mut};
+use crate::linalg::lanes::squared_distance;
+use crate::linalg::polar::{Workspace, random_orthogonal};
 use crate::seed::{Seed, Stage};
 
 /// The shape of a synthetic patch graph.
@@ -216,9 +218,6 @@ pub fn distance_up_to_rigid_motion(found: &[f64], truth: &[f64], dim: usize) -> 
             difference += (truth[k] - fit.centroids[0][k] - found[k] + mean[k]).powi(2);
         }
     }
-    let spread: f64 = truth
-        .chunks_exact(dim)
-        .map(|row| squared_norm(&row.iter().zip(&fit.centroids[0]).map(|(a, b)| a - b).collect::<Vec<_>>()))
-        .sum();
+    let spread: f64 = truth.chunks_exact(dim).map(|row| squared_distance(row, &fit.centroids[0])).sum();
     (difference / spread).sqrt()
 }

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use super::procrustes::relative_rotation;
 use super::{AlignConfig, AlignError, EdgeWeights, LocalPatch, Transforms, robust};
-use crate::linalg::dense::{Workspace, multiply, view, view_mut};
+use crate::linalg::dense::{multiply, view, view_mut};
+use crate::linalg::polar::Workspace;
 
 /// What became of the patch.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -78,10 +79,7 @@ fn shared_places(
     for (other, neighbor) in patches.iter().enumerate().filter(|&(other, _)| other != index) {
         for position in 0..patch.num_nodes() {
             let node = patch.node_at(position);
-            let there = neighbor.position_of(node);
-            if there == neighbor.num_nodes() || neighbor.node_at(there) != node {
-                continue;
-            }
+            let Some(there) = neighbor.positions(node..=node).next() else { continue };
             let (mut row, mut moved) = (Vec::with_capacity(dim), vec![0.0; dim]);
             neighbor.push_row(neighbor.row_at(there), &mut row)?;
             transforms.apply(other, &row, &mut moved);
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
     use crate::align::align;
     use crate::align::synthetic::{PatchGraph, Synthetic, distance_up_to_rigid_motion, moved};
-    use crate::linalg::dense::random_orthogonal;
+    use crate::linalg::polar::random_orthogonal;
     use crate::progress::Silent;
     use crate::seed::{Seed, Stage};
 

@@ -28,7 +28,8 @@ use super::Coordinates;
 use super::scaling::{CHUNK, Scaling, piece_rows, total};
 use crate::graph::labels::LabelKind;
 use crate::graph::{Labels, NodeId};
-use crate::linalg::dense::{multiply, multiply_add, squared_norm, view, view_mut};
+use crate::linalg::dense::{multiply, multiply_add, view, view_mut};
+use crate::linalg::lanes::squared_norm;
 use crate::linalg::lbfgs::{Limits, Minimum, minimise};
 
 /// When a fit counts as done; classes hardly ever change after.

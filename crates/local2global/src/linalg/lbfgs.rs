@@ -19,6 +19,8 @@
 
 use std::collections::VecDeque;
 
+use super::lanes::dot;
+
 /// How many past steps stand for the inverse Hessian.
 const MEMORY: usize = 10;
 
@@ -168,10 +170,6 @@ fn remember(memory: &mut VecDeque<Step>, from: &Visit, to: &Visit) {
         }
         memory.push_back(Step { moved, turned, inverse: 1.0 / curvature });
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn add(target: &mut [f64], factor: f64, values: &[f64]) {

@@ -8,7 +8,11 @@
 //! the work into pieces whose number depends on the size alone and put the results
 //! together in the order of the pieces. So one thread and sixteen give the same bits.
 
+pub(crate) mod lanes;
+
 pub mod dense;
+
+pub mod polar;
 
 pub mod tall;
 

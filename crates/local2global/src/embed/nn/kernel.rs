@@ -1,22 +1,13 @@
 //! How a kernel runs: vector instructions where there are any, blocks of rows on all
 //! threads.
 //!
-//! The binary is built for any x86-64; what the processor really has is found out at
-//! run time. A closure given to [`vectorized`], marked `#[inline(always)]` since it would
-//! not be inlined otherwise, is compiled once more for AVX2 and FMA,
-//! so kernels are plain loops over slices, marked `#[inline(always)]`, that the
-//! compiler turns into vector code. Multiplications and additions are never fused and
-//! sums are never reordered, so both versions give the same bits.
+//! Kernels are plain loops over slices, marked `#[inline(always)]`, that
+//! [`vectorized`] turns into vector code.
 
 use rayon::prelude::*;
 
 use super::Float;
-
-/// Runs `body` with the best instructions of this processor.
-#[inline(always)]
-pub(super) fn vectorized<R>(body: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(body)
-}
+pub(super) use crate::linalg::lanes::vectorized;
 
 /// Below this many values, handing work to other threads costs more than it saves.
 const MIN_PARALLEL_VALUES: usize = 1 << 13;

@@ -1,0 +1,453 @@
+//! The nearest orthogonal matrix.
+//!
+//! The nearest orthogonal matrix to `A = U Σ Vᵀ` in the Frobenius norm is `U Vᵀ`
+//! (Schönemann 1966). From `A` divided by its largest singular value the iteration
+//! `Y ← Y (3 - YᵀY) / 2` gets there by products alone (Björck and Bowie 1971), which is
+//! faster than a decomposition as long as no singular value is much smaller than the others;
+//! close to the end each step squares the distance. Where some are smaller, some steps are
+//!
+//! ```text
+//! Y ← a Y (3 - a² YᵀY) / 2,    a² = 3 / (1 + s + s²)
+//! ```
+//!
+//! which takes singular values from `s` to 1 closest to each other, and small ones up 2.5 times
+//! (Chen and Chow 2014). Of a matrix that is itself known to a few digits only, all steps but
+//! the last two may be done in single precision, at half the cost.
+//!
+//! All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps the memory from one matrix
+//! to the next. No randomness.
+//!
+//! Source: P. Schönemann, "A generalized solution of the orthogonal Procrustes
+//! problem", Psychometrika 31, 1966; Å. Björck, C. Bowie, "An iterative algorithm for
+//! computing the best estimate of an orthogonal matrix", SIAM J. Numer. Anal. 8, 1971;
+//! J. Chen, E. Chow, "A stable scaling of Newton-Schulz for improving the sign function
+//! computation of a Hermitian matrix", preprint ANL/MCS-P5059-0114, 2014.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::svd;
+use faer::{Mat, Par};
+
+use super::dense::{DenseError, Real, lower_gram, multiply, view, view_mut};
+use super::lanes::{dot, squared_norm};
+
+/// How the iteration goes on, and how long.
+struct Plan {
+    /// One more step from this distance, and it is done.
+    last_step: f64,
+    /// The iteration may take so many steps.
+    max_steps: usize,
+    /// Singular values are much alike if the mean of their squares is at least this fraction of
+    /// the largest square, and plain steps are tried.
+    alike: f64,
+}
+
+/// To rounding error. The steps are enough if the smallest singular value is some millionth of
+/// the largest.
+const EXACT: Plan = Plan { last_step: 1e-8, max_steps: 24, alike: 0.25 };
+
+/// In single precision: the steps are too few for singular values that are rounding errors.
+const SINGLE: Plan = Plan { last_step: 0.02, max_steps: 18, alike: 0.9 };
+
+/// From there on, in double precision.
+const FROM_SINGLE: Plan = Plan { last_step: 1e-6, max_steps: 4, alike: 0.0 };
+
+/// After so many plain steps, a distance above that means singular values that are still
+/// small, and steps are stretched.
+const PLAIN_STEPS: usize = 6;
+const STILL_FAR: f64 = 0.95;
+
+/// Stretched steps take singular values from here to `ALL_ALIKE`; from there on plain steps are
+/// as good.
+const SMALLEST: f64 = 1e-5;
+const ALL_ALIKE: f64 = 0.99;
+
+/// Steps are not stretched by more: the largest singular values, which become the smallest,
+/// stay above 0.1, and rounding errors small beside them.
+const MAX_STRETCH: f64 = 1.697_702;
+
+/// In lower dimensions single precision gains nothing.
+const SINGLE_DIM: usize = 32;
+
+/// Multiplications by the matrix and its transpose that estimate its largest singular
+/// value. The iteration converges if that is not more than √3 times the estimate.
+const NORM_STEPS: usize = 4;
+
+/// Singular values below this fraction of the largest count as zero. Those of a covariance
+/// are squares of lengths, so a direction a millionth as long as the longest is still seen.
+const RANK_TOLERANCE: f64 = 1e-12;
+
+/// What was found out about a matrix while the nearest orthogonal one was sought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// The sum of its singular values.
+    pub trace: f64,
+    /// The number of them that are not zero.
+    pub rank: usize,
+}
+
+/// Memory for the nearest orthogonal matrices to square matrices of one size.
+pub struct Workspace {
+    dim: usize,
+    u: Mat<f64>,
+    v: Mat<f64>,
+    singular_values: Mat<f64>,
+    memory: MemBuffer,
+    double: Iteration<f64>,
+    single: Iteration<f32>,
+}
+
+impl Workspace {
+    /// Memory for `dim` x `dim` matrices.
+    pub fn new(dim: usize) -> Self {
+        let vectors = svd::ComputeSvdVectors::Full;
+        let needed = svd::svd_scratch::<f64>(dim, dim, vectors, vectors, Par::Seq, faer::Spec::default());
+        Self {
+            dim,
+            u: Mat::zeros(dim, dim),
+            v: Mat::zeros(dim, dim),
+            singular_values: Mat::zeros(dim, 1),
+            memory: MemBuffer::new(needed),
+            double: Iteration::new(dim),
+            single: Iteration::new(dim),
+        }
+    }
+
+    /// Writes the orthogonal matrix nearest to `matrix` into `nearest`; both row-major.
+    ///
+    /// # Errors
+    /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::linalg::polar::Workspace;
+    ///
+    /// let mut nearest = [0.0; 4];
+    /// let stretch = Workspace::new(2).nearest_orthogonal(&[0.0, -3.0, 2.0, 0.0], &mut nearest)?;
+    /// assert!((nearest[1] + 1.0).abs() < 1e-15 && (nearest[2] - 1.0).abs() < 1e-15);
+    /// assert!((stretch.trace - 5.0).abs() < 1e-14 && stretch.rank == 2);
+    /// # Ok::<(), local2global::linalg::dense::DenseError>(())
+    /// ```
+    pub fn nearest_orthogonal(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<Stretch, DenseError> {
+        let Some(norm) = usable_norm(matrix, self.dim) else {
+            return self.nearest_by_decomposition(matrix, nearest);
+        };
+        self.double.start(matrix.iter().map(|entry| entry / norm));
+        match self.double.run(&EXACT) {
+            true => Ok(self.found(matrix, nearest)),
+            false => self.nearest_by_decomposition(matrix, nearest),
+        }
+    }
+
+    /// As [`Workspace::nearest_orthogonal`], for a matrix that is known to a few digits only.
+    ///
+    /// What comes out is just as orthogonal, up to 1e-12. It is the nearest to a matrix that
+    /// differs from this one by about a millionth of its norm.
+    ///
+    /// # Errors
+    /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
+    pub fn nearest_roughly(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<Stretch, DenseError> {
+        if self.dim >= SINGLE_DIM
+            && let Some(norm) = usable_norm(matrix, self.dim)
+        {
+            self.single.start(matrix.iter().map(|entry| (entry / norm) as f32));
+            if self.single.run(&SINGLE) {
+                self.double.start(self.single.y.iter().map(|&entry| f64::from(entry)));
+                if self.double.run(&FROM_SINGLE) {
+                    return Ok(self.found(matrix, nearest));
+                }
+            }
+        }
+        self.nearest_orthogonal(matrix, nearest)
+    }
+
+    /// As [`Workspace::nearest_orthogonal`], always by singular values.
+    ///
+    /// # Errors
+    /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
+    pub fn nearest_by_decomposition(
+        &mut self,
+        matrix: &[f64],
+        nearest: &mut [f64],
+    ) -> Result<Stretch, DenseError> {
+        let dim = self.dim;
+        self.decompose(matrix)?;
+        multiply(view_mut(nearest, dim, dim), self.u.as_ref(), self.v.transpose());
+        let smallest = RANK_TOLERANCE * self.singular_values().next().unwrap_or(0.0);
+        let rank = self.singular_values().filter(|&value| value > smallest).count();
+        Ok(Stretch { trace: self.singular_values().sum(), rank })
+    }
+
+    /// Copies what the iteration has found.
+    fn found(&self, matrix: &[f64], nearest: &mut [f64]) -> Stretch {
+        nearest.copy_from_slice(&self.double.y);
+        Stretch { trace: dot(matrix, nearest), rank: self.dim }
+    }
+
+    /// The singular values of the last matrix that was decomposed, descending.
+    pub fn singular_values(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        (0..self.dim).map(|k| self.singular_values[(k, 0)])
+    }
+
+    fn decompose(&mut self, matrix: &[f64]) -> Result<(), DenseError> {
+        if !matrix.iter().all(|entry| entry.is_finite()) {
+            return Err(DenseError::NotFinite);
+        }
+        svd::svd(
+            view(matrix, self.dim, self.dim),
+            self.singular_values.as_mut().col_mut(0).as_diagonal_mut(),
+            Some(self.u.as_mut()),
+            Some(self.v.as_mut()),
+            Par::Seq,
+            MemStack::new(&mut self.memory),
+            faer::Spec::default(),
+        )
+        .map_err(|_| DenseError::NotFinite)
+    }
+}
+
+/// The state of the iteration.
+struct Iteration<F> {
+    dim: usize,
+    y: Vec<F>,
+    /// `YᵀY`, of which the lower triangle counts.
+    gram: Vec<F>,
+    /// The next `Y`.
+    next: Vec<F>,
+}
+
+impl<F: Real> Iteration<F> {
+    fn new(dim: usize) -> Self {
+        let [y, gram, next] = [(); 3].map(|()| vec![F::default(); dim * dim]);
+        Self { dim, y, gram, next }
+    }
+
+    /// Begins with a matrix whose largest singular value is about 1.
+    fn start(&mut self, matrix: impl Iterator<Item = F>) {
+        self.y.iter_mut().zip(matrix).for_each(|(target, entry)| *target = entry);
+    }
+
+    /// Iterates as planned; whether it got there.
+    fn run(&mut self, plan: &Plan) -> bool {
+        // Singular values are taken to lie from here to 1.
+        let mut smallest = 1.0;
+        let mut plain_steps = 0;
+        for step in 0..plan.max_steps {
+            let distance = self.measure();
+            if distance < plan.last_step {
+                self.advance(1.0);
+                return true;
+            }
+            if distance.is_nan() {
+                return false;
+            }
+            let mut stretch = 1.0;
+            if step == 0 && self.mean_square() < plan.alike {
+                // Where steps are stretched none may be larger than 1: it would be turned round.
+                // The fourth root of the sum of their fourth powers is a bound.
+                let bound = self.distance_from(0.0).sqrt();
+                (stretch, smallest) = (1.0 / bound, SMALLEST);
+            }
+            if plain_steps >= PLAIN_STEPS && distance > STILL_FAR {
+                smallest = SMALLEST;
+            }
+            if smallest < ALL_ALIKE {
+                let best = (3.0_f64 / (1.0 + smallest + smallest * smallest)).sqrt().min(MAX_STRETCH);
+                stretch *= best;
+                smallest *= best * (3.0 - (best * smallest).powi(2)) / 2.0;
+                plain_steps = 0;
+            } else {
+                plain_steps += 1;
+            }
+            self.advance(stretch);
+        }
+        false
+    }
+
+    /// Computes `YᵀY`; its distance from the identity.
+    fn measure(&mut self) -> f64 {
+        let y = view(&self.y, self.dim, self.dim);
+        lower_gram(view_mut(&mut self.gram, self.dim, self.dim), y);
+        self.distance_from(1.0)
+    }
+
+    /// The distance of the measured `YᵀY` from so many times the identity.
+    fn distance_from(&self, multiple: f64) -> f64 {
+        let squares = self
+            .gram
+            .chunks_exact(self.dim)
+            .enumerate()
+            .map(|(k, row)| 2.0 * squared_norm(&row[..k]) + (row[k].to_f64() - multiple).powi(2));
+        squares.sum::<f64>().sqrt()
+    }
+
+    /// The mean of the squares of the singular values of the measured `Y`.
+    fn mean_square(&self) -> f64 {
+        self.gram.iter().step_by(self.dim + 1).map(|entry| entry.to_f64()).sum::<f64>() / self.dim as f64
+    }
+
+    /// `Y ← a Y (3 - a² YᵀY) / 2` for the measured `Y`.
+    fn advance(&mut self, a: f64) {
+        let dim = self.dim;
+        let (of_identity, of_gram) = (F::of(1.5 * a), F::of(-0.5 * a * a * a));
+        for row in 0..dim {
+            for column in 0..row {
+                let entry = of_gram * self.gram[row * dim + column];
+                self.gram[row * dim + column] = entry;
+                self.gram[column * dim + row] = entry;
+            }
+            let diagonal = &mut self.gram[row * dim + row];
+            *diagonal = of_gram * *diagonal + of_identity;
+        }
+        let (y, factor) = (view(&self.y, dim, dim), view(&self.gram, dim, dim));
+        multiply(view_mut(&mut self.next, dim, dim), y, factor);
+        std::mem::swap(&mut self.y, &mut self.next);
+    }
+}
+
+/// About the largest singular value, if the matrix can be divided by it.
+fn usable_norm(matrix: &[f64], dim: usize) -> Option<f64> {
+    let norm = estimated_norm(matrix, dim);
+    (norm.is_normal() && norm < f64::MAX.sqrt()).then_some(norm)
+}
+
+/// A lower bound of the largest singular value, not far below it: by the power method, from
+/// the longest row.
+fn estimated_norm(matrix: &[f64], dim: usize) -> f64 {
+    let longest = matrix.chunks_exact(dim).max_by(|a, b| squared_norm(a).total_cmp(&squared_norm(b)));
+    let mut vector = longest.map_or_else(Vec::new, <[f64]>::to_vec);
+    let mut norm = 0.0;
+    for _ in 0..NORM_STEPS {
+        let length = squared_norm(&vector).sqrt();
+        let mut next = vec![0.0; dim];
+        let mut squared = 0.0;
+        for row in matrix.chunks_exact(dim) {
+            let along = dot(row, &vector) / length;
+            squared += along * along;
+            next.iter_mut().zip(row).for_each(|(sum, entry)| *sum += along * entry);
+        }
+        norm = squared.sqrt();
+        vector = next;
+    }
+    norm
+}
+
+/// A random orthogonal matrix, for tests and benchmarks: the nearest to a Gaussian one.
+#[doc(hidden)]
+pub fn random_orthogonal(dim: usize, random: &mut impl rand::Rng) -> Vec<f64> {
+    use rand::RngExt;
+    let gaussian: Vec<f64> = (0..dim * dim).map(|_| random.sample(rand_distr::StandardNormal)).collect();
+    let mut orthogonal = vec![0.0; dim * dim];
+    Workspace::new(dim).nearest_orthogonal(&gaussian, &mut orthogonal).expect("Gaussian numbers are finite");
+    orthogonal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::dense::identity;
+    use crate::seed::{Seed, Stage};
+
+    #[test]
+    fn the_nearest_orthogonal_matrix_is_orthogonal_and_undoes_stretching() {
+        let rotation = random_orthogonal(5, &mut Seed(1).stream(Stage::Align, 0));
+        // Stretch the columns: U Σ with Σ diagonal, so the nearest matrix is U.
+        let stretched: Vec<f64> =
+            rotation.iter().enumerate().map(|(at, entry)| entry * (1.0 + (at % 5) as f64)).collect();
+        let mut nearest = vec![0.0; 25];
+        let mut workspace = Workspace::new(5);
+        let stretch = workspace.nearest_by_decomposition(&stretched, &mut nearest).unwrap();
+        assert!(nearest.iter().zip(&rotation).all(|(a, b)| (a - b).abs() < 1e-14));
+        assert!((stretch.trace - 15.0).abs() < 1e-13 && stretch.rank == 5);
+        let values: Vec<f64> = workspace.singular_values().collect();
+        assert!(values.iter().zip([5.0, 4.0, 3.0, 2.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-13));
+    }
+
+    /// A matrix with these singular values.
+    fn stretched(values: &[f64], seed: u64) -> Vec<f64> {
+        let dim = values.len();
+        let mut random = Seed(seed).stream(Stage::Align, 0);
+        let (u, v) = (random_orthogonal(dim, &mut random), random_orthogonal(dim, &mut random));
+        let stretched: Vec<f64> = u.iter().enumerate().map(|(at, entry)| entry * values[at % dim]).collect();
+        let mut matrix = vec![0.0; dim * dim];
+        multiply(view_mut(&mut matrix, dim, dim), view(&stretched, dim, dim), view(&v, dim, dim));
+        matrix
+    }
+
+    fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    }
+
+    /// The iteration gives what the decomposition gives for a matrix with these singular values.
+    fn check_iteration(values: &[f64], rank: usize, seed: u64) {
+        let dim = values.len();
+        let matrix = stretched(values, seed);
+        let (mut fast, mut exact) = (vec![0.0; dim * dim], vec![0.0; dim * dim]);
+        let mut workspace = Workspace::new(dim);
+        let found = workspace.nearest_orthogonal(&matrix, &mut fast).unwrap();
+        let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
+        assert!(largest_difference(&fast, &exact) < 1e-10, "{values:?}");
+        assert!((found.trace - expected.trace).abs() < 1e-12 * expected.trace);
+        assert_eq!((found.rank, expected.rank), (rank, rank));
+    }
+
+    /// Singular values evenly from 7 down to 7 times the smallest.
+    fn evenly_to(smallest: f64, dim: usize) -> Vec<f64> {
+        let fraction = |k: usize| 1.0 - (1.0 - smallest) * k as f64 / (dim - 1).max(1) as f64;
+        (0..dim).map(|k| 7.0 * fraction(k)).collect()
+    }
+
+    /// Singular values from 3 down to 3 times the smallest by equal factors: most are small.
+    fn by_factors_to(smallest: f64, dim: u32) -> Vec<f64> {
+        (0..dim).map(|k| 3.0 * f64::powf(smallest, f64::from(k) / f64::from(dim - 1))).collect()
+    }
+
+    #[test]
+    fn iteration_and_decomposition_agree_however_stretched_the_matrix_is() {
+        for (dim, smallest) in [(1, 1.0), (6, 1.0), (6, 0.3), (6, 1e-2), (17, 1e-3), (17, 1e-6), (6, 0.0)] {
+            check_iteration(&evenly_to(smallest, dim), if smallest == 0.0 { dim - 1 } else { dim }, 2);
+        }
+        for smallest in [1e-1, 1e-3, 1e-5, 1e-7] {
+            check_iteration(&by_factors_to(smallest, 20), 20, 3);
+        }
+    }
+
+    #[test]
+    fn in_single_precision_it_is_as_orthogonal_and_nearly_the_same() {
+        let dim = 40;
+        let mut workspace = Workspace::new(dim);
+        let (mut rough, mut exact) = (vec![0.0; dim * dim], vec![0.0; dim * dim]);
+        let cases = [evenly_to(0.5, dim), evenly_to(1e-2, dim), by_factors_to(1e-2, 40)];
+        for values in cases {
+            let matrix = stretched(&values, 4);
+            let found = workspace.nearest_roughly(&matrix, &mut rough).unwrap();
+            let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
+            let difference = largest_difference(&rough, &exact);
+            assert!(difference > 1e-10 && difference < 1e-4, "{difference} {values:?}");
+            assert!((found.trace / expected.trace - 1.0).abs() < 1e-8 && found.rank == dim);
+            let mut gram = vec![0.0; dim * dim];
+            multiply(
+                view_mut(&mut gram, dim, dim),
+                view(&rough, dim, dim).transpose(),
+                view(&rough, dim, dim),
+            );
+            assert!(largest_difference(&gram, &identity(dim)) < 1e-12);
+        }
+        // What single precision cannot tell from zero is left to double precision.
+        for values in [evenly_to(0.0, dim), by_factors_to(1e-6, 40)] {
+            let matrix = stretched(&values, 5);
+            let found = workspace.nearest_roughly(&matrix, &mut rough).unwrap();
+            let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
+            assert_eq!(found.rank, expected.rank);
+            assert!(largest_difference(&rough, &exact) < 1e-8);
+        }
+    }
+
+    #[test]
+    fn a_matrix_with_nan_is_refused() {
+        let mut nearest = [0.0; 1];
+        let mut workspace = Workspace::new(1);
+        assert_eq!(workspace.nearest_orthogonal(&[f64::NAN], &mut nearest), Err(DenseError::NotFinite));
+        let (matrix, mut nearest) = (vec![f64::INFINITY; 1600], vec![0.0; 1600]);
+        assert!(Workspace::new(40).nearest_roughly(&matrix, &mut nearest).is_err());
+    }
+}
