@@ -137,7 +137,9 @@ pub fn leading(
     precondition: impl Fn(&mut [f64]),
     options: &EigenOptions,
 ) -> Result<LeadingEigen, EigenError> {
-    let (mut iteration, exact_start) = Iteration::new(matrix, start, columns, options.wanted)?;
+    let mut iteration = Iteration::new(matrix, start, columns);
+    let exact_start = iteration.exact_part(options.wanted);
+    iteration.take_ritz_vectors()?;
     let mut last_residual = f64::INFINITY;
     let mut with_direction = false;
     for step in 0..=options.max_steps {
@@ -183,30 +185,20 @@ pub(super) struct Iteration {
 }
 
 impl Iteration {
-    /// The Ritz vectors of the start, and the start itself if it is exact.
-    pub(super) fn new(
-        matrix: &BlockMatrix<'_>,
-        start: Vec<f64>,
-        columns: usize,
-        wanted: usize,
-    ) -> Result<(Self, Option<Vec<f64>>), EigenError> {
+    /// The start and its products, before Ritz vectors are taken.
+    pub(super) fn new(matrix: &BlockMatrix<'_>, start: Vec<f64>, columns: usize) -> Self {
         let empty = || vec![0.0; start.len()];
         let (ax, p, ap) = (empty(), empty(), empty());
         let mut iteration = Self { columns, values: vec![0.0; columns], x: start, ax, p, ap };
         matrix.multiply(&iteration.x, columns, &mut iteration.ax);
-        let exact_start = iteration.exact_part(wanted);
-        iteration.take_ritz_vectors()?;
-        Ok((iteration, exact_start))
+        iteration
     }
 
     /// The first columns, if they are orthonormal and span an invariant subspace up to
     /// rounding. Then they are better than what the iteration makes of them: where the gap
     /// is narrow, mixing in the guards magnifies rounding errors by its inverse.
     fn exact_part(&self, wanted: usize) -> Option<Vec<f64>> {
-        let first = |tall: &[f64]| -> Vec<f64> {
-            tall.chunks_exact(self.columns).flat_map(|row| &row[..wanted]).copied().collect()
-        };
-        let (x, mut rest) = (first(&self.x), first(&self.ax));
+        let [x, mut rest] = [&self.x, &self.ax].map(|tall| tall::first_columns(tall, self.columns, wanted));
         let overlaps = tall::gram(&x, wanted, &x, wanted);
         let skewed = overlaps.iter().zip(identity(wanted)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         let energies = tall::gram(&x, wanted, &rest, wanted);
@@ -221,7 +213,7 @@ impl Iteration {
     }
 
     /// Takes the Ritz vectors of the block alone.
-    fn take_ritz_vectors(&mut self) -> Result<(), EigenError> {
+    pub(super) fn take_ritz_vectors(&mut self) -> Result<(), EigenError> {
         let m = self.columns;
         let overlaps = tall::gram(&self.x, m, &self.x, m);
         let energies = tall::gram(&self.x, m, &self.ax, m);
@@ -293,7 +285,7 @@ impl Iteration {
     }
 
     pub(super) fn finish(self, wanted: usize, certificate: Certificate) -> LeadingEigen {
-        let vectors = self.x.chunks_exact(self.columns).flat_map(|row| &row[..wanted]).copied().collect();
+        let vectors = tall::first_columns(&self.x, self.columns, wanted);
         LeadingEigen { values: self.values[..wanted].to_vec(), vectors, certificate }
     }
 }

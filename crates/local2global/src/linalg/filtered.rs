@@ -39,7 +39,7 @@ use super::tall;
 
 /// How much more the first vector may be amplified than the last. Vectors are orthonormal
 /// before, so afterwards each keeps a part of at least its inverse that the others have not.
-const MAX_AMPLIFICATION: f64 = 1e3;
+const MAX_AMPLIFICATION: f64 = 1e4;
 
 /// The degree of the polynomial.
 const DEGREES: std::ops::RangeInclusive<f64> = 2.0..=40.0;
@@ -54,7 +54,7 @@ const OPEN_GAP: f64 = 0.01;
 const MARGIN: f64 = 1.5;
 
 /// How much of what is unexplained a better subspace might explain, where it is open.
-const OPEN_DEFICIT: f64 = 0.05;
+const OPEN_DEFICIT: f64 = 0.25;
 
 /// Values that a thread takes at a time where vectors are combined.
 const CHUNK: usize = 1 << 14;
@@ -70,7 +70,8 @@ pub fn leading_filtered(
     columns: usize,
     options: &EigenOptions,
 ) -> Result<LeadingEigen, EigenError> {
-    let (mut iteration, _) = Iteration::new(matrix, start, columns, options.wanted)?;
+    let mut iteration = Iteration::new(matrix, start, columns);
+    iteration.take_ritz_vectors()?;
     let single = matrix.to_single();
     let mut steps = 1;
     loop {
@@ -89,7 +90,8 @@ pub fn leading_filtered(
             return Err(EigenError::NotConverged { certificate, tolerance: options.tolerance });
         }
         let mut filter = Filter::new(iteration.values[0], iteration.values[columns - 1]);
-        if let Some(excess) = excess {
+        // What a subspace lacks is known once it is known to be less than what is unexplained.
+        if let Some(excess) = excess.filter(|excess| excess * OPEN_DEFICIT < 1.0) {
             filter.limit_to(excess.sqrt(), iteration.values[options.wanted - 1]);
         }
         let Iteration { x, ax, .. } = &mut iteration;
@@ -188,8 +190,8 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::linalg::dense::random_orthogonal;
     use crate::linalg::eigen::leading_dense;
+    use crate::linalg::polar::random_orthogonal;
     use crate::seed::{Seed, Stage};
 
     /// The leading vectors, filtered and by decomposition, of a matrix in which every patch is

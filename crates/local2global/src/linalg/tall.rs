@@ -50,6 +50,18 @@ pub fn gram(a: &[f64], a_columns: usize, b: &[f64], b_columns: usize) -> Vec<f64
     sum
 }
 
+/// The first columns of a row-major matrix.
+pub fn first_columns(a: &[f64], columns: usize, wanted: usize) -> Vec<f64> {
+    let rows = piece_rows(a.len() / columns);
+    let mut first = vec![0.0; a.len() / columns * wanted];
+    first.par_chunks_mut(rows * wanted).zip(a.par_chunks(rows * columns)).for_each(|(first, a)| {
+        for (first, row) in first.chunks_exact_mut(wanted).zip(a.chunks_exact(columns)) {
+            first.copy_from_slice(&row[..wanted]);
+        }
+    });
+    first
+}
+
 /// `A ← A - X C` for row-major `A` and `X` (n x m) and `C` (m x m).
 pub fn subtract_product(a: &mut [f64], x: &[f64], c: &[f64], columns: usize) {
     let piece = piece_rows(a.len() / columns) * columns;
@@ -203,6 +215,14 @@ mod tests {
             assert!((product[0] - a[0] - 3.0 * a[1]).abs() < 1e-14);
             assert!((product[1] - 2.0 * a[0] - 4.0 * a[1]).abs() < 1e-14);
         }
+    }
+
+    #[test]
+    fn the_first_columns_of_all_rows_are_taken() {
+        let a = wave(3 * 1500, 0.4);
+        let first = first_columns(&a, 3, 2);
+        assert!(a.chunks_exact(3).zip(first.chunks_exact(2)).all(|(row, first)| row[..2] == *first));
+        assert_eq!(first.len(), 2 * 1500);
     }
 
     #[test]
