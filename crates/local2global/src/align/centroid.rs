@@ -39,11 +39,11 @@ pub struct Combination<'a> {
 
 /// Some consecutive nodes of the global embedding.
 #[derive(Clone, Debug, Default)]
-pub struct Block {
+pub struct Block<T = f64> {
     /// The coordinates, one row per node.
-    pub coords: Vec<f64>,
+    pub coords: Vec<T>,
     /// The same if no patch is moved and all are trusted; empty if not asked for.
-    pub unmoved: Vec<f64>,
+    pub unmoved: Vec<T>,
     /// For each node the root mean square distance of its copies from the centre.
     pub spread: Vec<f64>,
 }
@@ -85,24 +85,24 @@ pub struct Wanted<'a> {
 ///
 /// # Errors
 /// [`AlignError::NotFinite`] if a coordinate is NaN or infinite, and what `sink` returns.
-pub fn stream<E: From<AlignError>>(
+pub fn stream<T: Real, E: From<AlignError>>(
     patches: &[LocalPatch],
     nodes: &[u64],
     wanted: Wanted<'_>,
-    sink: impl FnMut(&Block) -> Result<(), E>,
+    sink: impl FnMut(&Block<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     match patches.iter().all(LocalPatch::is_single) {
-        true => stream_in::<f32, E>(patches, nodes, wanted, sink),
-        false => stream_in::<f64, E>(patches, nodes, wanted, sink),
+        true => stream_in::<f32, T, E>(patches, nodes, wanted, sink),
+        false => stream_in::<f64, T, E>(patches, nodes, wanted, sink),
     }
 }
 
 /// As [`stream`], with copies in the given precision.
-fn stream_in<F: Real, E: From<AlignError>>(
+fn stream_in<F: Real, T: Real, E: From<AlignError>>(
     patches: &[LocalPatch],
     nodes: &[u64],
     wanted: Wanted<'_>,
-    mut sink: impl FnMut(&Block) -> Result<(), E>,
+    mut sink: impl FnMut(&Block<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let dim = patches[0].dim();
     let num_copies: usize = patches.iter().map(LocalPatch::num_nodes).sum();
@@ -110,9 +110,9 @@ fn stream_in<F: Real, E: From<AlignError>>(
         nodes.chunks(block_nodes(num_copies, nodes.len(), size_of::<F>() * dim)).collect();
     let at_once = rayon::current_num_threads().min(BLOCKS_AT_ONCE).min(blocks.len()).max(1);
     // The memory of a block is used again: fresh memory would cost more than the work on it.
-    let mut slots: Vec<Copies<F>> = (0..at_once).map(|_| Copies::new(dim)).collect();
+    let mut slots: Vec<Copies<'_, F>> = (0..at_once).map(|_| Copies::new(patches)).collect();
     let rotations = wanted.transforms.map_or_else(Default::default, |moves| F::of_all(&moves.rotations));
-    let [mut filling, mut full] = [(); 2].map(|()| vec![Block::default(); at_once]);
+    let [mut filling, mut full] = [(); 2].map(|()| vec![Block::<T>::default(); at_once]);
     let mut num_full = 0;
     let mut waves = blocks.chunks(at_once);
     loop {
@@ -121,8 +121,8 @@ fn stream_in<F: Real, E: From<AlignError>>(
         rayon::in_place_scope(|scope| {
             scope.spawn(|_| {
                 let work = wave.par_iter().zip(&mut slots).zip(&mut filling);
-                let fill = |((nodes, copies), block): ((&&[u64], &mut Copies<F>), &mut Block)| {
-                    copies.fill(patches, nodes, wanted, &rotations, block)
+                let fill = |((nodes, copies), block): ((&&[u64], &mut Copies<'_, F>), &mut Block<T>)| {
+                    copies.fill(nodes, wanted, &rotations, block)
                 };
                 computed = work.map(fill).collect();
             });
@@ -159,7 +159,7 @@ mod tests {
         let nodes = all_nodes(patches);
         let combination = Combination { centroid, trust };
         let wanted = Wanted { transforms: None, combination, unmoved: false };
-        stream::<AlignError>(patches, &nodes, wanted, |block| {
+        stream::<f64, AlignError>(patches, &nodes, wanted, |block| {
             coords.extend_from_slice(&block.coords);
             spread.extend_from_slice(&block.spread);
             Ok(())
@@ -202,7 +202,7 @@ mod tests {
                 LocalPatch::new("a", vec![0, 1].into(), make([1.0, 2.0, 3.0, 4.0]), 2).unwrap(),
                 LocalPatch::new("b", vec![1, 2].into(), make([5.0, 6.0, 7.0, 8.0]), 2).unwrap(),
             ];
-            stream::<AlignError>(&patches, &[0, 1, 2], wanted, |block| {
+            stream::<f64, AlignError>(&patches, &[0, 1, 2], wanted, |block| {
                 // (5, 6) goes to (-12, 10) + (10, 20), and counts three times.
                 assert_eq!(block.coords, [1.0, 2.0, -0.75, 23.5, -6.0, 34.0]);
                 assert_eq!(block.unmoved, [1.0, 2.0, 4.0, 5.0, 7.0, 8.0]);

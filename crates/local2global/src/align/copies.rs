@@ -1,20 +1,27 @@
-//! The copies of some nodes, from all patches: gathered, moved and combined.
+//! The copies of some nodes, from all patches: found, moved and combined.
 //!
-//! Copies are gathered and moved patch by patch, so that one matrix product moves all of a patch,
-//! and combined node by node, so that a centre is finished while it is in the cache.
-//! Cost: `O(d²)` for each copy, and one search in each patch.
+//! Copies are moved patch by patch, so that one matrix product moves all of a patch, and
+//! combined node by node, so that a centre is finished while it is in the cache. Rows that lie
+//! side by side in a patch, as they do where its nodes ascend, are used where they lie.
+//! Cost: `O(d²)` for each copy, and two searches in each patch.
+
+use std::borrow::Cow;
 
 use super::centroid::{Block, Combination, Wanted};
 use super::{AlignError, Centroid, LocalPatch, Transforms};
 use crate::linalg::dense::Real;
+use crate::linalg::lanes::{sum_pairs, vectorized};
 
 /// The copies of the nodes of a block, and the memory for those of the next.
-pub(super) struct Copies<F> {
+pub(super) struct Copies<'a, F: Real> {
+    patches: &'a [LocalPatch],
     dim: usize,
-    /// The coordinates of each copy.
-    coords: Vec<F>,
-    /// The rows of one patch, before they are moved.
-    rows: Vec<F>,
+    /// The rows of each patch, before they are moved.
+    rows: Vec<Cow<'a, [F]>>,
+    /// The first copy from each patch.
+    firsts: Vec<u32>,
+    /// The coordinates of each copy, after it was moved.
+    moved: Vec<F>,
     /// For each copy the place of its node in the block, and its patch.
     places: Vec<Place>,
     /// The node weight of each copy; empty if there are no weights.
@@ -31,72 +38,89 @@ struct Place {
     patch: u32,
 }
 
-impl<F: Real> Copies<F> {
-    pub(super) fn new(dim: usize) -> Self {
-        let (coords, rows) = (Vec::new(), Vec::new());
-        let (places, weights) = (Vec::new(), Vec::new());
-        Self { dim, coords, rows, places, weights, by_node: Vec::new(), starts: Vec::new() }
+/// Copies as they are combined.
+#[derive(Clone, Copy)]
+enum Version {
+    Unmoved,
+    Moved,
+}
+
+impl<'a, F: Real> Copies<'a, F> {
+    pub(super) fn new(patches: &'a [LocalPatch]) -> Self {
+        Self {
+            patches,
+            dim: patches[0].dim(),
+            rows: Vec::new(),
+            firsts: Vec::new(),
+            moved: Vec::new(),
+            places: Vec::new(),
+            weights: Vec::new(),
+            by_node: Vec::new(),
+            starts: Vec::new(),
+        }
     }
 
     /// Replaces the copies by those of other nodes, and fills a block with what was wanted.
     /// `rotations` are those of the transforms, in the precision of the copies.
-    pub(super) fn fill(
+    pub(super) fn fill<T: Real>(
         &mut self,
-        patches: &[LocalPatch],
         nodes: &[u64],
         wanted: Wanted<'_>,
         rotations: &[F],
-        block: &mut Block,
+        block: &mut Block<T>,
     ) -> Result<(), AlignError> {
-        self.gather(patches, nodes)?;
+        self.find(nodes);
         self.sort_by_node(nodes.len());
         block.unmoved.clear();
         if wanted.unmoved {
             let all_trusted = Combination { trust: None, ..wanted.combination };
-            self.combine(all_trusted, &mut block.unmoved, None);
+            self.combine(Version::Unmoved, all_trusted, &mut block.unmoved, None);
         }
-        if let Some(transforms) = wanted.transforms {
-            self.move_all(transforms, rotations);
-        }
+        let version = match wanted.transforms {
+            None => Version::Unmoved,
+            Some(transforms) => {
+                self.move_all(transforms, rotations);
+                Version::Moved
+            }
+        };
         block.spread.clear();
-        self.combine(wanted.combination, &mut block.coords, Some(&mut block.spread));
-        Ok(())
+        // What is not finite stays so when it is moved and averaged.
+        match self.combine(version, wanted.combination, &mut block.coords, Some(&mut block.spread)) {
+            true => Ok(()),
+            false => self.check_finite(nodes),
+        }
     }
 
-    fn gather(&mut self, patches: &[LocalPatch], nodes: &[u64]) -> Result<(), AlignError> {
-        self.coords.clear();
+    fn find(&mut self, nodes: &[u64]) {
+        self.rows.clear();
+        self.firsts.clear();
         self.places.clear();
         self.weights.clear();
-        let (Some(&first), Some(&last)) = (nodes.first(), nodes.last()) else { return Ok(()) };
-        for (index, patch) in patches.iter().enumerate() {
+        let (Some(&first), Some(&last)) = (nodes.first(), nodes.last()) else { return };
+        for (index, patch) in (0_u32..).zip(self.patches) {
+            self.firsts.push(self.places.len() as u32);
+            let positions = patch.positions(first..=last);
             let mut place = 0;
-            for position in patch.position_of(first)..patch.num_nodes() {
-                let node = patch.node_at(position);
-                if node > last {
-                    break;
-                }
+            for position in positions.clone() {
                 // Both lists ascend, and every node of a patch is in the list of nodes.
+                let node = patch.node_at(position);
                 place += nodes[place..].partition_point(|&other| other < node);
-                self.places.push(Place { node: place as u32, patch: index as u32 });
-                let row = patch.row_at(position);
-                patch.push_row(row, &mut self.coords)?;
-                self.weights.extend(patch.weights().map(|weights| weights[row]));
+                self.places.push(Place { node: place as u32, patch: index });
+                self.weights.extend(patch.weights().map(|weights| weights[patch.row_at(position)]));
             }
+            self.rows.push(patch.rows_at(positions));
         }
-        Ok(())
     }
 
     /// Moves all copies into the common frame, patch by patch.
     fn move_all(&mut self, transforms: &Transforms, rotations: &[F]) {
         let size = self.dim * self.dim;
-        let mut rest = &mut self.coords[..];
-        for copies in self.places.chunk_by(|a, b| a.patch == b.patch) {
-            let (of_patch, after) = rest.split_at_mut(copies.len() * self.dim);
+        self.moved.resize(self.places.len() * self.dim, F::default());
+        let mut rest = &mut self.moved[..];
+        for (patch, rows) in self.rows.iter().enumerate() {
+            let (moved, after) = rest.split_at_mut(rows.len());
             rest = after;
-            self.rows.clear();
-            self.rows.extend_from_slice(of_patch);
-            let patch = copies[0].patch as usize;
-            transforms.apply_rotation(patch, &rotations[patch * size..][..size], &self.rows, of_patch);
+            transforms.apply_rotation(patch, &rotations[patch * size..][..size], rows, moved);
         }
     }
 
@@ -118,71 +142,113 @@ impl<F: Real> Copies<F> {
         self.starts[0] = 0;
     }
 
-    /// Puts each node into the centre of its copies, and adds how far they lie apart to `spread`.
-    fn combine(
+    /// Puts each node into the centre of its copies, and adds how far they lie apart to `spread`;
+    /// whether all centres are finite.
+    fn combine<T: Real>(
         &self,
+        version: Version,
         combination: Combination<'_>,
-        coords: &mut Vec<f64>,
+        coords: &mut Vec<T>,
         mut spread: Option<&mut Vec<f64>>,
-    ) {
-        let num_nodes = self.starts.len() - 1;
-        coords.resize(num_nodes * self.dim, 0.0);
+    ) -> bool {
+        coords.resize((self.starts.len() - 1) * self.dim, T::default());
+        let mut centre = vec![0.0; self.dim];
         let mut memory = Vec::new();
-        for (node, centre) in coords.chunks_exact_mut(self.dim).enumerate() {
-            let copies = &self.by_node[self.starts[node] as usize..self.starts[node + 1] as usize];
-            match combination.centroid {
-                Centroid::Median => self.median(copies, centre, &mut memory),
-                Centroid::Mean => self.mean(copies, |copy| self.trust(copy, combination), centre),
-                Centroid::Weighted => {
-                    let weight = |copy: usize| self.weights.get(copy).map_or(1.0, |&w| f64::from(w));
-                    self.mean(copies, |copy| weight(copy) * self.trust(copy, combination), centre);
+        let weight = |copy: usize| match combination.centroid {
+            Centroid::Weighted => self.weights.get(copy).map_or(1.0, |&w| f64::from(w)),
+            Centroid::Mean | Centroid::Median => 1.0,
+        };
+        vectorized(
+            #[inline(always)]
+            || {
+                let mut all_finite = true;
+                for (target, bounds) in coords.chunks_exact_mut(self.dim).zip(self.starts.windows(2)) {
+                    let copies = &self.by_node[bounds[0] as usize..bounds[1] as usize];
+                    match combination.centroid {
+                        Centroid::Median => self.median(version, copies, &mut centre, &mut memory),
+                        Centroid::Mean | Centroid::Weighted => {
+                            let weight = |copy: usize| weight(copy) * self.trust(copy, combination);
+                            self.mean(version, copies, weight, &mut centre);
+                        }
+                    }
+                    target.iter_mut().zip(&centre).for_each(|(value, &middle)| *value = T::of(middle));
+                    if let Some(spread) = &mut spread {
+                        spread.push(self.spread(version, copies, &centre));
+                    }
+                    all_finite &= sum_pairs(&centre, &centre, |value, _| 0.0 * value) == 0.0;
                 }
-            }
-            if let Some(spread) = &mut spread {
-                spread.push(self.spread(copies, centre));
-            }
-        }
+                all_finite
+            },
+        )
     }
 
+    #[inline(always)]
     fn trust(&self, copy: usize, combination: Combination<'_>) -> f64 {
         combination.trust.map_or(1.0, |trust| trust[self.places[copy].patch as usize])
     }
 
-    fn rows<'a>(&'a self, copies: &'a [u32]) -> impl Iterator<Item = (usize, &'a [F])> {
-        copies.iter().map(|&copy| (copy as usize, &self.coords[copy as usize * self.dim..][..self.dim]))
+    /// The coordinates of a copy.
+    #[inline(always)]
+    fn row(&self, version: Version, copy: u32) -> &[F] {
+        let (rows, row) = match version {
+            Version::Moved => (&self.moved[..], copy),
+            Version::Unmoved => {
+                let patch = self.places[copy as usize].patch as usize;
+                (&self.rows[patch][..], copy - self.firsts[patch])
+            }
+        };
+        &rows[row as usize * self.dim..][..self.dim]
     }
 
-    fn mean(&self, copies: &[u32], weight: impl Fn(usize) -> f64, centre: &mut [f64]) {
+    #[inline(always)]
+    fn mean(&self, version: Version, copies: &[u32], weight: impl Fn(usize) -> f64, centre: &mut [f64]) {
         let total: f64 = copies.iter().map(|&copy| weight(copy as usize)).sum();
         // Where no copy has weight, all have the same.
         let weightless = total <= 0.0;
         let total = if weightless { copies.len() as f64 } else { total };
         centre.fill(0.0);
-        for (copy, row) in self.rows(copies) {
-            let weight = if weightless { 1.0 } else { weight(copy) };
+        for &copy in copies {
+            let weight = if weightless { 1.0 } else { weight(copy as usize) };
+            let row = self.row(version, copy);
             centre.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value.to_f64());
         }
         centre.iter_mut().for_each(|sum| *sum /= total);
     }
 
-    fn median(&self, copies: &[u32], centre: &mut [f64], values: &mut Vec<f64>) {
+    /// The median of each coordinate; not a number if one of them is none.
+    fn median(&self, version: Version, copies: &[u32], centre: &mut [f64], values: &mut Vec<f64>) {
         for (k, median) in centre.iter_mut().enumerate() {
             values.clear();
-            values.extend(self.rows(copies).map(|(_, row)| row[k].to_f64()));
+            values.extend(copies.iter().map(|&copy| self.row(version, copy)[k].to_f64()));
             values.sort_unstable_by(f64::total_cmp);
-            *median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+            let middle = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+            *median = middle + 0.0 * (values[0] + values[values.len() - 1]);
         }
     }
 
     /// Root mean square distance of the copies from the centre.
-    fn spread(&self, copies: &[u32], centre: &[f64]) -> f64 {
+    #[inline(always)]
+    fn spread(&self, version: Version, copies: &[u32], centre: &[f64]) -> f64 {
         if copies.len() == 1 {
             return 0.0;
         }
-        let distance = |(_, row): (usize, &[F])| {
-            let differences = row.iter().zip(centre).map(|(a, b)| a.to_f64() - b);
-            differences.map(|difference| difference * difference).sum::<f64>()
-        };
-        (self.rows(copies).map(distance).sum::<f64>() / copies.len() as f64).sqrt()
+        let mut squares = 0.0;
+        for &copy in copies {
+            squares += sum_pairs(self.row(version, copy), centre, |a, b| (a.to_f64() - b) * (a.to_f64() - b));
+        }
+        (squares / copies.len() as f64).sqrt()
+    }
+
+    /// Names the first copy with a coordinate that is not finite, if there is one.
+    #[cold]
+    fn check_finite(&self, nodes: &[u64]) -> Result<(), AlignError> {
+        let finite = |copy| self.row(Version::Unmoved, copy).iter().all(|value| value.to_f64().is_finite());
+        match (0_u32..).zip(&self.places).find(|&(copy, _)| !finite(copy)) {
+            None => Ok(()),
+            Some((_, place)) => Err(AlignError::NotFinite {
+                patch: self.patches[place.patch as usize].name().into(),
+                node: nodes[place.node as usize],
+            }),
+        }
     }
 }

@@ -55,6 +55,7 @@ pub mod synthetic;
 
 use serde::{Deserialize, Serialize};
 
+use crate::linalg::dense::Real;
 use crate::linalg::eigen::Certificate;
 use crate::progress::Progress;
 use crate::seed::Seed;
@@ -406,11 +407,11 @@ impl Alignment {
     ///
     /// # Errors
     /// [`AlignError::NotFinite`] if a coordinate is NaN or infinite, and what `sink` returns.
-    pub fn stream<E: From<AlignError>>(
+    pub fn stream<T: Real, E: From<AlignError>>(
         &self,
         patches: &[LocalPatch],
         nodes: &[u64],
-        sink: impl FnMut(&Block) -> Result<(), E>,
+        sink: impl FnMut(&Block<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         centroid::stream(patches, nodes, self.wanted(), sink)
     }

@@ -1,6 +1,6 @@
 //! Embeddings and transforms into files.
 
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::centroid::{self, Block, Wanted};
@@ -57,22 +57,22 @@ fn write_embeddings(
     patches: &[LocalPatch],
     nodes: &[u64],
     alignment: &Alignment,
-    mut see: impl FnMut(&Block),
+    mut see: impl FnMut(&Block<f32>),
 ) -> Result<(), AlignFilesError> {
     let dim = patches[0].dim();
     let wanted = Wanted { unmoved: true, ..alignment.wanted() };
     let mut failed = None;
     let written = write_atomically(path, |sink| {
-        let mut rows = RowsWriter::new(sink, dim)?;
+        let mut rows = npy::Writer::new(sink, &[dim])?;
         let unmoved_written = write_atomically(unmoved_path, |sink| {
-            let mut unmoved_rows = RowsWriter::new(sink, dim)?;
-            let result = centroid::stream(patches, nodes, wanted, |block| {
+            let mut unmoved_rows = npy::Writer::new(sink, &[dim])?;
+            let result = centroid::stream::<f32, StreamError>(patches, nodes, wanted, |block| {
                 see(block);
                 rows.push(&block.coords)?;
                 Ok(unmoved_rows.push(&block.unmoved)?)
             });
             match result {
-                Ok(()) => unmoved_rows.finish(),
+                Ok(()) => unmoved_rows.finish().map(|_| ()),
                 Err(StreamError::Io(error)) => Err(error),
                 Err(StreamError::Align(error)) => {
                     failed = Some(error.into());
@@ -84,33 +84,11 @@ fn write_embeddings(
             failed.get_or_insert(AlignFilesError::File(error));
             return Err(io::Error::other("the other embedding cannot be written"));
         }
-        rows.finish()
+        rows.finish().map(|_| ())
     });
     match failed {
         Some(error) => Err(error),
         None => Ok(written?),
-    }
-}
-
-/// Writes rows in single precision.
-struct RowsWriter<W> {
-    writer: npy::Writer<f32, W>,
-    narrow: Vec<f32>,
-}
-
-impl<W: Write + Seek> RowsWriter<W> {
-    fn new(sink: W, dim: usize) -> io::Result<Self> {
-        Ok(Self { writer: npy::Writer::new(sink, &[dim])?, narrow: Vec::new() })
-    }
-
-    fn push(&mut self, rows: &[f64]) -> io::Result<()> {
-        self.narrow.clear();
-        self.narrow.extend(rows.iter().map(|&value| value as f32));
-        self.writer.push(&self.narrow)
-    }
-
-    fn finish(self) -> io::Result<()> {
-        self.writer.finish().map(|_| ())
     }
 }
 
