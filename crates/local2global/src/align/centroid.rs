@@ -48,8 +48,18 @@ pub struct Block<T = f64> {
     pub spread: Vec<f64>,
 }
 
+/// Nodes are marked in a list, not sorted, if it is at most so many times as long as that of copies.
+const MARKS_PER_COPY: u64 = 8;
+
 /// All nodes of all patches, ascending.
 pub fn all_nodes(patches: &[LocalPatch]) -> Vec<u64> {
+    let copies: u64 = patches.iter().map(|patch| patch.num_nodes() as u64).sum();
+    let largest = patches.iter().flat_map(|patch| patch.nodes()).copied().max().unwrap_or(0);
+    if largest < MARKS_PER_COPY * copies {
+        let mut marks = vec![false; largest as usize + 1];
+        patches.iter().flat_map(|patch| patch.nodes()).for_each(|&node| marks[node as usize] = true);
+        return (0..).zip(marks).filter_map(|(node, mark)| mark.then_some(node)).collect();
+    }
     let mut nodes: Vec<u64> = patches.iter().flat_map(|patch| patch.nodes()).copied().collect();
     nodes.par_sort_unstable();
     nodes.dedup();
@@ -177,6 +187,14 @@ mod tests {
         assert_eq!(collect(&patches, Centroid::Median, None).0, [20.0, 7.0, 1.0]);
         let trusted = collect(&patches, Centroid::Mean, Some(&[1.0, 1.0, 0.0])).0;
         assert_eq!(trusted, [15.0, 7.0, 1.0]);
+    }
+
+    #[test]
+    fn all_nodes_are_listed_whether_they_lie_close_or_far_apart() {
+        for far in [10, u64::MAX] {
+            let patches = [patch(&[8, 3], &[0.0; 2]), patch(&[far, 3], &[0.0; 2])];
+            assert_eq!(all_nodes(&patches), [3, 8, far]);
+        }
     }
 
     #[test]

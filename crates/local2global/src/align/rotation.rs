@@ -219,21 +219,23 @@ pub(super) fn turn_into(frames: &[f64], relatives: &mut Relatives) {
 /// `Sᵢ ← Sᵢ Qᵢ` for all patches.
 pub(super) fn chain(matrices: &mut [f64], turns: &[f64], dim: usize) {
     let size = dim * dim;
-    matrices.par_chunks_mut(size).zip(turns.par_chunks(size)).for_each_init(
-        || vec![0.0; size],
-        |product, (matrix, turn)| {
-            multiply(view_mut(product, dim, dim), view(matrix, dim, dim), view(turn, dim, dim));
-            matrix.copy_from_slice(product);
-        },
-    );
+    let pairs = matrices.par_chunks_mut(size).zip(turns.par_chunks(size));
+    pairs.for_each_init(Vec::new, |old, (matrix, turn)| turn_by(matrix, turn, dim, old));
+}
+
+/// `S ← S Q`; `old` is memory.
+fn turn_by(matrix: &mut [f64], turn: &[f64], dim: usize, old: &mut Vec<f64>) {
+    old.clear();
+    old.extend_from_slice(matrix);
+    multiply(view_mut(matrix, dim, dim), view(old, dim, dim), view(turn, dim, dim));
 }
 
 /// Turns all patches together so that the first keeps its orientation.
 pub(super) fn keep_first(matrices: &mut [f64], dim: usize) {
     let first = view(&matrices[..dim * dim], dim, dim).transpose().to_owned();
     let back: Vec<f64> = (0..dim * dim).map(|at| first[(at / dim, at % dim)]).collect();
-    let num_patches = matrices.len() / (dim * dim);
-    chain(matrices, &back.repeat(num_patches), dim);
+    let blocks = matrices.par_chunks_mut(dim * dim);
+    blocks.for_each_init(Vec::new, |old, matrix| turn_by(matrix, &back, dim, old));
 }
 
 fn eigenvectors(
@@ -318,14 +320,14 @@ fn start(roots: &[f64], dim: usize, num_guards: usize, scalar: &Cholesky, seed: 
         (0..dim * num_guards).map(|_| random.sample::<f64, _>(rand_distr::StandardNormal)).collect();
     let columns = dim + num_guards;
     let mut start = vec![0.0; roots.len() * dim * columns];
-    for (patch, block) in start.chunks_exact_mut(dim * columns).enumerate() {
+    start.par_chunks_exact_mut(dim * columns).enumerate().for_each(|(patch, block)| {
         for (k, row) in block.chunks_exact_mut(columns).enumerate() {
             row[k] = roots[patch];
             for guard in 0..num_guards {
                 row[dim + guard] = modes[patch * num_guards + guard] * directions[k * num_guards + guard];
             }
         }
-    }
+    });
     start
 }
 

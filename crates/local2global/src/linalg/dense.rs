@@ -34,6 +34,9 @@ pub trait Real:
     /// The nearest numbers of this type, or the numbers themselves.
     fn of_all(values: &[f64]) -> Cow<'_, [Self]>;
 
+    /// The same numbers in double precision.
+    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]>;
+
     /// The numbers themselves, if they are of this type.
     fn of_singles(values: &[f32]) -> Option<&[Self]>;
 
@@ -51,6 +54,10 @@ impl Real for f64 {
     }
 
     fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
+        values.into()
+    }
+
+    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]> {
         values.into()
     }
 
@@ -74,6 +81,10 @@ impl Real for f32 {
 
     fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
         values.par_iter().map(|&value| value as Self).collect::<Vec<Self>>().into()
+    }
+
+    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]> {
+        values.iter().map(|&value| f64::from(value)).collect::<Vec<f64>>().into()
     }
 
     fn of_singles(values: &[f32]) -> Option<&[Self]> {
@@ -108,14 +119,14 @@ pub(crate) fn multiply_add<F: Real>(target: MatMut<'_, F>, a: MatRef<'_, F>, b: 
 /// In lower dimensions half a product takes as long as the whole.
 const HALF_PRODUCT_DIM: usize = 48;
 
-/// The lower triangle of `target = aᵀ a`; what is above it may be anything.
-pub(crate) fn lower_gram<F: Real>(target: MatMut<'_, F>, a: MatRef<'_, F>) {
+/// The lower triangle of `target = aᵀ b`; what is above it may be anything.
+pub(crate) fn lower_product<F: Real>(target: MatMut<'_, F>, a: MatRef<'_, F>, b: MatRef<'_, F>) {
     if target.nrows() < HALF_PRODUCT_DIM {
-        return multiply(target, a.transpose(), a);
+        return multiply(target, a.transpose(), b);
     }
     let (lower, whole) =
         (triangular::BlockStructure::TriangularLower, triangular::BlockStructure::Rectangular);
-    triangular::matmul(target, lower, Accum::Replace, a.transpose(), whole, a, whole, F::of(1.0), Par::Seq);
+    triangular::matmul(target, lower, Accum::Replace, a.transpose(), whole, b, whole, F::of(1.0), Par::Seq);
 }
 
 /// The identity matrix.

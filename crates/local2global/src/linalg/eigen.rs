@@ -30,7 +30,7 @@ use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_s
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 
 use super::block_matrix::BlockMatrix;
-use super::dense::{DenseError, SymmetricEigen, identity, multiply, symmetric_eigen, view, view_mut};
+use super::dense::{DenseError, Real, SymmetricEigen, identity, multiply, symmetric_eigen, view, view_mut};
 use super::tall;
 
 /// Residuals below this are rounding errors.
@@ -175,39 +175,28 @@ impl Certificate {
 }
 
 /// The state between steps: Ritz vectors, the last step, and their products.
-pub(super) struct Iteration {
+pub(super) struct Iteration<F> {
     columns: usize,
     pub(super) values: Vec<f64>,
-    pub(super) x: Vec<f64>,
-    pub(super) ax: Vec<f64>,
-    p: Vec<f64>,
-    ap: Vec<f64>,
+    pub(super) x: Vec<F>,
+    pub(super) ax: Vec<F>,
+    /// The last step and its product; empty before the first.
+    p: Vec<F>,
+    ap: Vec<F>,
 }
 
-impl Iteration {
+impl<F: Real> Iteration<F> {
     /// The start and its products, before Ritz vectors are taken.
-    pub(super) fn new(matrix: &BlockMatrix<'_>, start: Vec<f64>, columns: usize) -> Self {
-        let empty = || vec![0.0; start.len()];
-        let (ax, p, ap) = (empty(), empty(), empty());
-        let mut iteration = Self { columns, values: vec![0.0; columns], x: start, ax, p, ap };
+    pub(super) fn new(matrix: &BlockMatrix<'_, F>, start: Vec<F>, columns: usize) -> Self {
+        let ax = vec![F::default(); start.len()];
+        let values = vec![0.0; columns];
+        let mut iteration = Self { columns, values, x: start, ax, p: Vec::new(), ap: Vec::new() };
         matrix.multiply(&iteration.x, columns, &mut iteration.ax);
         iteration
     }
 
-    /// The first columns, if they are orthonormal and span an invariant subspace up to
-    /// rounding. Then they are better than what the iteration makes of them: where the gap
-    /// is narrow, mixing in the guards magnifies rounding errors by its inverse.
-    fn exact_part(&self, wanted: usize) -> Option<Vec<f64>> {
-        let [x, mut rest] = [&self.x, &self.ax].map(|tall| tall::first_columns(tall, self.columns, wanted));
-        let overlaps = tall::gram(&x, wanted, &x, wanted);
-        let skewed = overlaps.iter().zip(identity(wanted)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        let energies = tall::gram(&x, wanted, &rest, wanted);
-        tall::subtract_product(&mut rest, &x, &energies, wanted);
-        (skewed.max(rms(&tall::column_norms(&rest, wanted))) <= ROUNDING).then_some(x)
-    }
-
     /// Computes the products afresh and takes the Ritz vectors of the block alone.
-    pub(super) fn refresh(&mut self, matrix: &BlockMatrix<'_>) -> Result<(), EigenError> {
+    pub(super) fn refresh(&mut self, matrix: &BlockMatrix<'_, F>) -> Result<(), EigenError> {
         matrix.multiply(&self.x, self.columns, &mut self.ax);
         self.take_ritz_vectors()
     }
@@ -215,21 +204,14 @@ impl Iteration {
     /// Takes the Ritz vectors of the block alone.
     pub(super) fn take_ritz_vectors(&mut self) -> Result<(), EigenError> {
         let m = self.columns;
-        let overlaps = tall::gram(&self.x, m, &self.x, m);
-        let energies = tall::gram(&self.x, m, &self.ax, m);
+        let overlaps = tall::symmetric_gram(&self.x, &self.x, m);
+        let energies = tall::symmetric_gram(&self.x, &self.ax, m);
         let ritz = rayleigh_ritz(&overlaps, &energies, m, m)?;
         self.values = ritz.values;
         for tall_matrix in [&mut self.x, &mut self.ax] {
             tall::multiply_right(tall_matrix, &ritz.vectors, m);
         }
         Ok(())
-    }
-
-    /// The residuals, and what they say about the wanted vectors.
-    pub(super) fn certify(&self, wanted: usize, steps: usize) -> (Vec<f64>, Certificate) {
-        let residual = tall::residual(&self.ax, &self.x, &self.values);
-        let certificate = self.certificate(&tall::column_norms(&residual, self.columns), wanted, steps);
-        (residual, certificate)
     }
 
     /// What the lengths of the residuals say about the wanted vectors.
@@ -246,6 +228,32 @@ impl Iteration {
         Certificate { residual: rms, gap, angle: rms / gap, deficit, steps }
     }
 
+    pub(super) fn finish(self, wanted: usize, certificate: Certificate) -> LeadingEigen {
+        let vectors = tall::first_columns(&self.x, self.columns, wanted);
+        LeadingEigen { values: self.values[..wanted].to_vec(), vectors, certificate }
+    }
+}
+
+impl Iteration<f64> {
+    /// The first columns, if they are orthonormal and span an invariant subspace up to
+    /// rounding. Then they are better than what the iteration makes of them: where the gap
+    /// is narrow, mixing in the guards magnifies rounding errors by its inverse.
+    fn exact_part(&self, wanted: usize) -> Option<Vec<f64>> {
+        let [x, mut rest] = [&self.x, &self.ax].map(|tall| tall::first_columns(tall, self.columns, wanted));
+        let overlaps = tall::gram(&x, wanted, &x, wanted);
+        let skewed = overlaps.iter().zip(identity(wanted)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let energies = tall::gram(&x, wanted, &rest, wanted);
+        tall::subtract_product(&mut rest, &x, &energies, wanted);
+        (skewed.max(rms(&tall::column_norms(&rest, wanted))) <= ROUNDING).then_some(x)
+    }
+
+    /// The residuals, and what they say about the wanted vectors.
+    pub(super) fn certify(&self, wanted: usize, steps: usize) -> (Vec<f64>, Certificate) {
+        let residual = tall::residual(&self.ax, &self.x, &self.values);
+        let certificate = self.certificate(&tall::column_norms(&residual, self.columns), wanted, steps);
+        (residual, certificate)
+    }
+
     /// Takes the leading Ritz vectors in the span of `X`, `W` and, if asked, `P`.
     fn advance(
         &mut self,
@@ -254,6 +262,9 @@ impl Iteration {
         with_direction: bool,
     ) -> Result<(), EigenError> {
         let m = self.columns;
+        for last in [&mut self.p, &mut self.ap] {
+            last.resize(w.len(), 0.0);
+        }
         normalise(&mut w, m);
         if self.project(&mut w) < MOSTLY_PROJECTED {
             self.project(&mut w);
@@ -282,11 +293,6 @@ impl Iteration {
         let overlap = tall::gram(&self.x, m, w, m);
         tall::subtract_product(w, &self.x, &overlap, m);
         normalise(w, m)
-    }
-
-    pub(super) fn finish(self, wanted: usize, certificate: Certificate) -> LeadingEigen {
-        let vectors = tall::first_columns(&self.x, self.columns, wanted);
-        LeadingEigen { values: self.values[..wanted].to_vec(), vectors, certificate }
     }
 }
 

@@ -27,7 +27,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::svd;
 use faer::{Mat, Par};
 
-use super::dense::{DenseError, Real, lower_gram, multiply, view, view_mut};
+use super::dense::{DenseError, Real, lower_product, multiply, view, view_mut};
 use super::lanes::{dot, squared_norm};
 
 /// How the iteration goes on, and how long.
@@ -266,7 +266,7 @@ impl<F: Real> Iteration<F> {
     /// Computes `YᵀY`; its distance from the identity.
     fn measure(&mut self) -> f64 {
         let y = view(&self.y, self.dim, self.dim);
-        lower_gram(view_mut(&mut self.gram, self.dim, self.dim), y);
+        lower_product(view_mut(&mut self.gram, self.dim, self.dim), y, y);
         self.distance_from(1.0)
     }
 

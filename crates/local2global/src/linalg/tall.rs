@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::dense::{multiply, multiply_add, view, view_mut};
+use super::dense::{Real, lower_product, multiply, multiply_add, view, view_mut};
 
 /// Rows are cut into at most this many pieces.
 const PIECES: usize = 16;
@@ -50,13 +50,42 @@ pub fn gram(a: &[f64], a_columns: usize, b: &[f64], b_columns: usize) -> Vec<f64
     sum
 }
 
+/// As [`gram`] of matrices of the same size in either precision, where it is known to be symmetric.
+///
+/// The product is summed up in double precision.
+pub(super) fn symmetric_gram<F: Real>(a: &[F], b: &[F], columns: usize) -> Vec<f64> {
+    let piece = piece_rows(a.len() / columns) * columns;
+    let part = MIN_PIECE_ROWS * columns;
+    let pieces = a.par_chunks(piece).zip(b.par_chunks(piece)).map(|(a, b)| {
+        let (mut sum, mut product) = (vec![0.0; columns * columns], vec![0.0; columns * columns]);
+        for (a, b) in a.chunks(part).zip(b.chunks(part)) {
+            let rows = a.len() / columns;
+            let (a, b) = (F::all_to_f64(a), F::all_to_f64(b));
+            let target = view_mut(&mut product, columns, columns);
+            lower_product(target, view(&a, rows, columns), view(&b, rows, columns));
+            sum.iter_mut().zip(&product).for_each(|(total, part)| *total += part);
+        }
+        sum
+    });
+    let mut sum = vec![0.0; columns * columns];
+    for piece in pieces.collect::<Vec<_>>() {
+        sum.iter_mut().zip(piece).for_each(|(total, part)| *total += part);
+    }
+    for row in 0..columns {
+        for column in row + 1..columns {
+            sum[row * columns + column] = sum[column * columns + row];
+        }
+    }
+    sum
+}
+
 /// The first columns of a row-major matrix.
-pub fn first_columns(a: &[f64], columns: usize, wanted: usize) -> Vec<f64> {
+pub(super) fn first_columns<F: Real>(a: &[F], columns: usize, wanted: usize) -> Vec<f64> {
     let rows = piece_rows(a.len() / columns);
     let mut first = vec![0.0; a.len() / columns * wanted];
     first.par_chunks_mut(rows * wanted).zip(a.par_chunks(rows * columns)).for_each(|(first, a)| {
         for (first, row) in first.chunks_exact_mut(wanted).zip(a.chunks_exact(columns)) {
-            first.copy_from_slice(&row[..wanted]);
+            first.iter_mut().zip(row).for_each(|(first, value)| *first = value.to_f64());
         }
     });
     first
@@ -72,14 +101,15 @@ pub fn subtract_product(a: &mut [f64], x: &[f64], c: &[f64], columns: usize) {
 }
 
 /// `A ← A C` for row-major `A` (n x m) and `C` (m x m).
-pub fn multiply_right(a: &mut [f64], c: &[f64], columns: usize) {
+pub fn multiply_right<F: Real>(a: &mut [F], c: &[f64], columns: usize) {
+    let c = F::of_all(c);
     let piece = piece_rows(a.len() / columns) * columns;
     a.par_chunks_mut(piece).for_each_init(Vec::new, |old, a| {
         for a in a.chunks_mut(MIN_PIECE_ROWS * columns) {
             let rows = a.len() / columns;
             old.clear();
             old.extend_from_slice(a);
-            multiply(view_mut(a, rows, columns), view(old, rows, columns), view(c, columns, columns));
+            multiply(view_mut(a, rows, columns), view(old, rows, columns), view(&c, columns, columns));
         }
     });
 }
@@ -118,14 +148,14 @@ pub fn column_norms(a: &[f64], columns: usize) -> Vec<f64> {
 }
 
 /// The Euclidean norm of each column of `A X - X Λ`, as in [`residual`].
-pub fn residual_norms(ax: &[f64], x: &[f64], values: &[f64]) -> Vec<f64> {
+pub fn residual_norms<F: Real>(ax: &[F], x: &[F], values: &[f64]) -> Vec<f64> {
     let columns = values.len();
     let piece = piece_rows(x.len() / columns) * columns;
     let pieces = ax.par_chunks(piece).zip(x.par_chunks(piece)).map(|(ax, x)| {
         let mut squares = vec![0.0; columns];
         for (ax, x) in ax.chunks_exact(columns).zip(x.chunks_exact(columns)) {
             for k in 0..columns {
-                let entry = ax[k] - x[k] * values[k];
+                let entry = ax[k].to_f64() - x[k].to_f64() * values[k];
                 squares[k] += entry * entry;
             }
         }
@@ -192,6 +222,17 @@ mod tests {
             }
             let norm = column_norms(&a, columns)[i];
             assert!((norm * norm - gram(&a, columns, &a, columns)[i * columns + i]).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn symmetric_products_in_single_precision_are_summed_up_in_double() {
+        let (rows, columns) = (3000, 3);
+        let single: Vec<f32> = wave(rows * columns, 0.7).iter().map(|&value| value as f32).collect();
+        let double: Vec<f64> = single.iter().map(|&value| f64::from(value)).collect();
+        let expected = gram(&double, columns, &double, columns);
+        for found in [symmetric_gram(&single, &single, columns), symmetric_gram(&double, &double, columns)] {
+            assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-10));
         }
     }
 
