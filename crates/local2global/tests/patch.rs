@@ -207,7 +207,7 @@ fn one_patch_is_the_whole_graph() {
     assert_eq!(patches.patches()[0].nodes.len(), 30);
     assert!(patches.patches()[0].weights.iter().all(|&weight| weight == 1.0));
     assert!(patches.graph().edges().is_empty() && report.connected && report.is_sound());
-    assert_eq!(report.oversampling, 1.0);
+    assert_eq!((report.oversampling, report.copies()), (1.0, 1.0));
 }
 
 /// The paper's settings for one of its data sets.

@@ -65,6 +65,7 @@ struct Record<'a> {
     dim: usize,
     patches: usize,
     oversampling: f64,
+    copies: f64,
     verdict: &'a str,
     worst_patch: Option<&'a str>,
     #[serde(flatten)]
@@ -147,6 +148,7 @@ fn show(
         dim: config.embed.dim,
         patches: patches.patches,
         oversampling: patches.oversampling,
+        copies: patches.copies(),
         verdict: &found.verdict,
         worst_patch: found.worst_patch.as_deref(),
         scores: &scores,
@@ -157,8 +159,10 @@ fn show(
         out: run.root(),
     };
     let mut table = rows(&summary);
-    let oversampling = patches.oversampling;
-    table.push(("patches", format!("{}, oversampling {oversampling:.2}", grouped(patches.patches))));
+    let (count, oversampling) = (grouped(patches.patches), patches.oversampling);
+    let copies = patches.copies();
+    table
+        .push(("patches", format!("{count}, oversampling {oversampling:.2}, a node in {copies:.1} of them")));
     table.push(("alignment", found.verdict.clone()));
     table.extend(found.worst_patch.clone().map(|patch| ("worst patch", patch)));
     table.extend(super::evaluate::rows(&scores));

@@ -148,6 +148,17 @@ fn stream_in<F: Real, T: Real, E: From<AlignError>>(
     }
 }
 
+/// About how many bytes of memory [`stream`] takes, for copies and results in single precision.
+pub fn streaming_bytes(copies: usize, nodes: usize, dim: usize) -> u64 {
+    let in_block = block_nodes(copies.max(1), nodes.max(1), size_of::<f32>() * dim).min(nodes);
+    let copies_in_block = copies as f64 / nodes.max(1) as f64 * in_block as f64;
+    let at_once = rayon::current_num_threads().min(BLOCKS_AT_ONCE) as u64;
+    // A copy has coordinates and 16 bytes besides; there are two results, while they are computed
+    // and while they are handed on, and a spread.
+    let copy_bytes = (copies_in_block * (4 * dim + 16) as f64) as u64;
+    at_once * (copy_bytes + (in_block * (16 * dim + 16)) as u64) + 8 * nodes as u64
+}
+
 /// The number of nodes in a block.
 fn block_nodes(copies: usize, nodes: usize, copy_bytes: usize) -> usize {
     let most = (BLOCK_BYTES / copy_bytes).max(1);

@@ -24,7 +24,7 @@
 //! eigenvalues` is what even the best solution leaves unexplained. Where the gap after the
 //! wanted eigenvalues is far below `ν`, the measurements do not determine the subspace: slightly
 //! different ones have another, and this one's vectors to seven digits tell nothing. What
-//! is sought then is a subspace that explains as much as the best, to a small share of `ν`
+//! is sought then is a subspace that explains as much as the best, to a quarter of `ν` at most
 //! ([`Certificate::deficit`]); the certificate has an angle of 1.
 //!
 //! Source: Y. Zhou, Y. Saad, M. Tiago, J. Chelikowsky, "Self-consistent-field calculations
@@ -46,6 +46,9 @@ const DEGREES: std::ops::RangeInclusive<f64> = 2.0..=40.0;
 
 /// Down to this residual single precision will do.
 const SINGLE_RESIDUAL: f64 = 3e-5;
+
+/// A round that leaves more of the residual than this has come to rounding errors.
+const STALLED: f64 = 0.9;
 
 /// A gap below this share of what is unexplained leaves the subspace open.
 const OPEN_GAP: f64 = 0.01;
@@ -88,7 +91,7 @@ pub fn leading_filtered(
 }
 
 /// Takes Ritz vectors and filters, until the vectors are good, and then there is a certificate, or
-/// until the residual is below `down_to`.
+/// until the residual is below `down_to`, or, if that is above zero, becomes no smaller.
 fn iterate<F: Real>(
     matrix: &BlockMatrix<'_, F>,
     iteration: &mut Iteration<F>,
@@ -97,6 +100,7 @@ fn iterate<F: Real>(
     options: &EigenOptions,
 ) -> Result<Option<Certificate>, EigenError> {
     let columns = iteration.values.len();
+    let mut last_residual = f64::INFINITY;
     loop {
         iteration.take_ritz_vectors()?;
         let norms = tall::residual_norms(&iteration.ax, &iteration.x, &iteration.values);
@@ -109,9 +113,11 @@ fn iterate<F: Real>(
             return Ok(Some(Certificate { gap: certificate.gap.max(0.0), angle: 1.0, ..certificate }));
         }
         tracing::debug!(steps, residual = certificate.residual, gap = certificate.gap, "eigenvectors");
-        if certificate.residual < down_to {
+        let stalled = down_to > 0.0 && certificate.residual > STALLED * last_residual;
+        if certificate.residual < down_to || stalled {
             return Ok(None);
         }
+        last_residual = certificate.residual;
         if *steps >= options.max_steps {
             return Err(EigenError::NotConverged { certificate, tolerance: options.tolerance });
         }

@@ -20,6 +20,8 @@ pub mod block_matrix;
 
 pub mod laplacian;
 
+mod ritz;
+
 pub mod eigen;
 
 pub mod filtered;

@@ -77,6 +77,11 @@ pub struct EdgeCover {
 }
 
 impl PatchReport {
+    /// The mean number of patches that a node stands in.
+    pub fn copies(&self) -> f64 {
+        self.sizes.iter().sum::<usize>() as f64 / self.nodes.max(1) as f64
+    }
+
     /// Counts what the patches of a graph are like; `inside` are the stored edges in
     /// each.
     pub(super) fn of(

@@ -4,6 +4,7 @@ use rayon::current_num_threads;
 use serde::Serialize;
 
 use super::{GraphSource, Pipeline, PipelineError, Reason, StageName};
+use crate::align::centroid;
 use crate::config::Config;
 use crate::embed::memory::PatchSize;
 use crate::graph::{Features, Graph, builtin, store};
@@ -127,8 +128,12 @@ impl Pipeline<'_> {
         // not large is decomposed as a whole.
         let rows = patches_u64 * dim_u64;
         let dense = if rows <= DENSE_ROWS { 32 * rows * rows } else { 0 };
-        let aligning = ((patch_edges + 6 * patches_u64) * rotations).max(dense);
+        let rotating = ((patch_edges + 6 * patches_u64) * rotations).max(dense);
         let total_patch_nodes = patches_u64 * patch_nodes as u64;
+        // The transforms, in both precisions, and what the embeddings are streamed through.
+        let streaming =
+            3 * patches_u64 * rotations / 2 + centroid::streaming_bytes(patches * patch_nodes, nodes, dim);
+        let aligning = rotating.max(streaming);
         let patch_bytes = total_patch_nodes * (12 + 4 * dim_u64);
         let written_bytes = graph_bytes
             + 4 * nodes_u64
