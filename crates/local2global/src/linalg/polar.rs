@@ -24,6 +24,7 @@
 //! computation of a Hermitian matrix", preprint ANL/MCS-P5059-0114, 2014.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::linalg::svd;
 use faer::{Mat, Par};
 
@@ -41,12 +42,12 @@ struct Plan {
     alike: f64,
 }
 
-/// To rounding error. The steps are enough if the smallest singular value is some millionth of
-/// the largest.
-const EXACT: Plan = Plan { last_step: 1e-8, max_steps: 24, alike: 0.25 };
+/// To rounding error. The steps are enough if the smallest singular value is some
+/// hundred-millionth of the largest.
+const EXACT: Plan = Plan { last_step: 1e-8, max_steps: 28, alike: 0.25 };
 
-/// In single precision: the steps are too few for singular values that are rounding errors.
-const SINGLE: Plan = Plan { last_step: 0.02, max_steps: 18, alike: 0.9 };
+/// In single precision: the steps are enough for singular values that are rounding errors.
+const SINGLE: Plan = Plan { last_step: 0.02, max_steps: 32, alike: 0.9 };
 
 /// From there on, in double precision.
 const FROM_SINGLE: Plan = Plan { last_step: 1e-6, max_steps: 4, alike: 0.0 };
@@ -57,8 +58,9 @@ const PLAIN_STEPS: usize = 6;
 const STILL_FAR: f64 = 0.95;
 
 /// Stretched steps take singular values from here to `ALL_ALIKE`; from there on plain steps are
-/// as good.
+/// as good. If some were smaller still, and now are not alike, stretching goes on from there.
 const SMALLEST: f64 = 1e-5;
+const STILL_SMALL: f64 = 1e-2;
 const ALL_ALIKE: f64 = 0.99;
 
 /// Steps are not stretched by more: the largest singular values, which become the smallest,
@@ -76,6 +78,10 @@ const NORM_STEPS: usize = 4;
 /// are squares of lengths, so a direction a millionth as long as the longest is still seen.
 const RANK_TOLERANCE: f64 = 1e-12;
 
+/// A matrix whose pivots are all above this fraction of the largest has no singular value that
+/// counts as zero: the smallest pivot is seldom far from it.
+const PIVOT_TOLERANCE: f64 = 1e-10;
+
 /// What was found out about a matrix while the nearest orthogonal one was sought.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
@@ -92,6 +98,7 @@ pub struct Workspace {
     v: Mat<f64>,
     singular_values: Mat<f64>,
     memory: MemBuffer,
+    pivot_rows: [Vec<usize>; 2],
     double: Iteration<f64>,
     single: Iteration<f32>,
 }
@@ -100,13 +107,15 @@ impl Workspace {
     /// Memory for `dim` x `dim` matrices.
     pub fn new(dim: usize) -> Self {
         let vectors = svd::ComputeSvdVectors::Full;
-        let needed = svd::svd_scratch::<f64>(dim, dim, vectors, vectors, Par::Seq, faer::Spec::default());
+        let svd = svd::svd_scratch::<f64>(dim, dim, vectors, vectors, Par::Seq, faer::Spec::default());
+        let lu = lu_in_place_scratch::<usize, f64>(dim, dim, Par::Seq, faer::Spec::default());
         Self {
             dim,
             u: Mat::zeros(dim, dim),
             v: Mat::zeros(dim, dim),
             singular_values: Mat::zeros(dim, 1),
-            memory: MemBuffer::new(needed),
+            memory: MemBuffer::new(svd.or(lu)),
+            pivot_rows: [(); 2].map(|()| vec![0; dim]),
             double: Iteration::new(dim),
             single: Iteration::new(dim),
         }
@@ -148,6 +157,7 @@ impl Workspace {
     pub fn nearest_roughly(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<Stretch, DenseError> {
         if self.dim >= SINGLE_DIM
             && let Some(norm) = usable_norm(matrix, self.dim)
+            && self.is_regular(matrix)
         {
             self.single.start(matrix.iter().map(|entry| (entry / norm) as f32));
             if self.single.run(&SINGLE) {
@@ -175,6 +185,21 @@ impl Workspace {
         let smallest = RANK_TOLERANCE * self.singular_values().next().unwrap_or(0.0);
         let rank = self.singular_values().filter(|&value| value > smallest).count();
         Ok(Stretch { trace: self.singular_values().sum(), rank })
+    }
+
+    /// Whether no singular value counts as zero, by the pivots of Gaussian elimination, in some
+    /// `2 d³ / 3` operations. A matrix for which it says no may still be regular.
+    fn is_regular(&mut self, matrix: &[f64]) -> bool {
+        // The transpose has the same singular values, and lies as the elimination likes it.
+        self.u.copy_from(view(matrix, self.dim, self.dim).transpose());
+        let [rows, places] = &mut self.pivot_rows;
+        let memory = MemStack::new(&mut self.memory);
+        lu_in_place(self.u.as_mut(), rows, places, Par::Seq, memory, faer::Spec::default());
+        let pivots = (0..self.dim).map(|k| self.u[(k, k)].abs());
+        let (least, most) = pivots.fold((f64::INFINITY, 0.0), |(least, most), pivot| {
+            (f64::min(least, pivot), f64::max(most, pivot))
+        });
+        least > PIVOT_TOLERANCE * most
     }
 
     /// Copies what the iteration has found.
@@ -230,7 +255,7 @@ impl<F: Real> Iteration<F> {
     fn run(&mut self, plan: &Plan) -> bool {
         // Singular values are taken to lie from here to 1.
         let mut smallest = 1.0;
-        let mut plain_steps = 0;
+        let mut stretched = false;
         for step in 0..plan.max_steps {
             let distance = self.measure();
             if distance < plan.last_step {
@@ -247,16 +272,14 @@ impl<F: Real> Iteration<F> {
                 let bound = self.distance_from(0.0).sqrt();
                 (stretch, smallest) = (1.0 / bound, SMALLEST);
             }
-            if plain_steps >= PLAIN_STEPS && distance > STILL_FAR {
-                smallest = SMALLEST;
+            if smallest >= ALL_ALIKE && distance > STILL_FAR && (stretched || step >= PLAIN_STEPS) {
+                smallest = if stretched { STILL_SMALL } else { SMALLEST };
             }
             if smallest < ALL_ALIKE {
+                stretched = true;
                 let best = (3.0_f64 / (1.0 + smallest + smallest * smallest)).sqrt().min(MAX_STRETCH);
                 stretch *= best;
                 smallest *= best * (3.0 - (best * smallest).powi(2)) / 2.0;
-                plain_steps = 0;
-            } else {
-                plain_steps += 1;
             }
             self.advance(stretch);
         }
@@ -411,6 +434,13 @@ mod tests {
         }
     }
 
+    fn distance_from_orthogonal(matrix: &[f64]) -> f64 {
+        let dim = matrix.len().isqrt();
+        let mut gram = vec![0.0; dim * dim];
+        multiply(view_mut(&mut gram, dim, dim), view(matrix, dim, dim).transpose(), view(matrix, dim, dim));
+        largest_difference(&gram, &identity(dim))
+    }
+
     #[test]
     fn in_single_precision_it_is_as_orthogonal_and_nearly_the_same() {
         let dim = 40;
@@ -424,22 +454,20 @@ mod tests {
             let difference = largest_difference(&rough, &exact);
             assert!(difference > 1e-10 && difference < 1e-4, "{difference} {values:?}");
             assert!((found.trace / expected.trace - 1.0).abs() < 1e-8 && found.rank == dim);
-            let mut gram = vec![0.0; dim * dim];
-            multiply(
-                view_mut(&mut gram, dim, dim),
-                view(&rough, dim, dim).transpose(),
-                view(&rough, dim, dim),
-            );
-            assert!(largest_difference(&gram, &identity(dim)) < 1e-12);
+            assert!(distance_from_orthogonal(&rough) < 1e-12);
         }
-        // What single precision cannot tell from zero is left to double precision.
-        for values in [evenly_to(0.0, dim), by_factors_to(1e-6, 40)] {
-            let matrix = stretched(&values, 5);
-            let found = workspace.nearest_roughly(&matrix, &mut rough).unwrap();
-            let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
-            assert_eq!(found.rank, expected.rank);
-            assert!(largest_difference(&rough, &exact) < 1e-8);
-        }
+        // Singular values that single precision cannot tell from zero: the nearest to a matrix nearby.
+        let matrix = stretched(&by_factors_to(1e-8, 40), 5);
+        let found = workspace.nearest_roughly(&matrix, &mut rough).unwrap();
+        let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
+        assert_eq!((found.rank, expected.rank), (dim, dim));
+        assert!((found.trace / expected.trace - 1.0).abs() < 1e-6);
+        assert!(distance_from_orthogonal(&rough) < 1e-12);
+        // Those that are zero are not taken for any.
+        let matrix = stretched(&evenly_to(0.0, dim), 5);
+        let found = workspace.nearest_roughly(&matrix, &mut rough).unwrap();
+        let expected = workspace.nearest_by_decomposition(&matrix, &mut exact).unwrap();
+        assert_eq!((found.rank, expected.rank), (dim - 1, dim - 1));
     }
 
     #[test]
