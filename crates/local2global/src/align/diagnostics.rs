@@ -22,7 +22,8 @@ const OUTLYING: f64 = 3.0;
 /// A misfit below this is never called bad.
 const NEGLIGIBLE: f64 = 0.02;
 
-/// Above this typical misfit, the whole alignment is called poor.
+/// Above this typical misfit patches are said to fit loosely, and above that one poorly.
+const LOOSE: f64 = 0.25;
 const POOR: f64 = 0.7;
 
 /// Everything that is known about the quality of an alignment: `alignment.json`.
@@ -283,8 +284,9 @@ fn verdict(patches: &[PatchFit], edges: &[EdgeFit]) -> String {
             percent(typical)
         ),
         None => format!(
-            "all {} patches fit: copies of shared nodes end up {} of their spread apart",
+            "all {} patches fit{}: copies of shared nodes end up {} of their spread apart",
             patches.len(),
+            if typical > LOOSE { " loosely" } else { "" },
             percent(typical)
         ),
     }
@@ -341,6 +343,39 @@ mod tests {
         let config = AlignConfig::default();
         let alignment = align(&known.patches, None, &config, Seed(0), &Silent).unwrap();
         diagnose(&known.patches, &alignment, &config).unwrap()
+    }
+
+    #[test]
+    fn the_verdict_goes_by_the_typical_misfit() {
+        let (patch, nodes) = (String::from("a"), 9);
+        let fit = |misfit| PatchFit {
+            patch: patch.clone(),
+            nodes,
+            neighbors: 1,
+            residual: 1.0,
+            misfit,
+            trust: None,
+        };
+        let edge = EdgeFit {
+            patches: ["a".into(), "b".into()],
+            overlap: 9,
+            residual_before: 1.0,
+            residual_after: 1.0,
+            misfit: 0.5,
+            best_misfit: 0.5,
+            inconsistency: 0.0,
+            rank: 2,
+            trust: 1.0,
+        };
+        let cases = [
+            (0.1, "all 3 patches fit:"),
+            (0.5, "all 3 patches fit loosely:"),
+            (0.9, "patches agree poorly:"),
+        ];
+        for (misfit, words) in cases {
+            let found = verdict(&[misfit; 3].map(fit), std::slice::from_ref(&edge));
+            assert!(found.starts_with(words), "{found}");
+        }
     }
 
     #[test]
