@@ -219,6 +219,20 @@ mod tests {
     }
 
     #[test]
+    fn a_coordinate_that_is_not_finite_is_named_whatever_the_centre() {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let patches =
+                [patch(&[1, 2], &[0.0, 1.0]), patch(&[2, 7, 9], &[5.0, value, 1.0]), patch(&[7], &[3.0])];
+            for centroid in [Centroid::Mean, Centroid::Weighted, Centroid::Median] {
+                let combination = Combination { centroid, trust: Some(&[1.0, 0.0, 1.0]) };
+                let wanted = Wanted { transforms: None, combination, unmoved: false };
+                let streamed = stream::<f32, AlignError>(&patches, &[1, 2, 7, 9], wanted, |_| Ok(()));
+                assert!(matches!(streamed, Err(AlignError::NotFinite { node: 7, .. })), "{centroid:?}");
+            }
+        }
+    }
+
+    #[test]
     fn moved_and_unmoved_in_either_precision() {
         let mut transforms = Transforms::identity(2, 2);
         transforms.set(1, 2.0, &[0.0, 1.0, -1.0, 0.0], &[10.0, 20.0]);
