@@ -209,6 +209,15 @@ mod tests {
     }
 
     #[test]
+    fn streaming_takes_memory_for_the_nodes_and_a_bounded_number_of_blocks() {
+        let besides_nodes = |copies, nodes| streaming_bytes(copies, nodes, 128) - 8 * nodes as u64;
+        let most = (5 * BLOCKS_AT_ONCE * BLOCK_BYTES) as u64;
+        assert!(besides_nodes(5_000_000, 1_000_000) < most);
+        assert!(besides_nodes(5_000_000_000, 1_000_000_000) <= 2 * besides_nodes(5_000_000, 1_000_000));
+        assert!(streaming_bytes(0, 0, 128) < most);
+    }
+
+    #[test]
     fn weights_count_and_weightless_nodes_are_averaged() {
         let first = patch(&[1, 2], &[0.0, 0.0]).with_weights(vec![0.75, 0.0].into()).unwrap();
         let second = patch(&[1, 2], &[4.0, 4.0]).with_weights(vec![0.25, 0.0].into()).unwrap();

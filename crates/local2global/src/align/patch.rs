@@ -143,7 +143,7 @@ impl LocalPatch {
         start..self.count_while(|node| node <= *nodes.end()).max(start)
     }
 
-    /// The number of nodes for which `is_before`, which no node is after one that is not, holds.
+    /// The number of nodes, from the smallest on, up to the first for which `is_before` is false.
     fn count_while(&self, is_before: impl Fn(u64) -> bool) -> usize {
         let (mut low, mut high) = (0, self.num_nodes());
         while low < high {

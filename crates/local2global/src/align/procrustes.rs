@@ -20,8 +20,8 @@ use crate::linalg::dense::{DenseError, multiply, view, view_mut};
 use crate::linalg::lanes::squared_norm;
 use crate::linalg::polar::Workspace;
 
-/// From this misfit on the rotation between two copies is known to a few digits only, and is not
-/// sought to more.
+/// From this misfit on, about, the rotation between two copies is known to a few digits only, and is
+/// not sought to more.
 const NOISY: f64 = 0.003;
 
 /// How two copies of the same nodes lie to each other.
@@ -83,14 +83,14 @@ pub fn relative_rotation(
 }
 
 /// Whether copies differ by so much that the rotation between them is known to a few digits only.
-/// No rotation changes the distances from the centre, so what those differ by is a lower bound
-/// of the misfit.
+/// No rotation changes the distances from the centre, so those differ by at most √2 times the
+/// misfit.
 fn is_noisy(xi: &[f64], xj: &[f64], lengths: [f64; 2], dim: usize) -> bool {
     let scale = lengths[0] / lengths[1].max(f64::MIN_POSITIVE);
-    let radii = xi.chunks_exact(dim).zip(xj.chunks_exact(dim)).map(|points| {
-        let (point_i, point_j) = points;
-        squared_norm(point_i).sqrt() - scale * squared_norm(point_j).sqrt()
-    });
+    let radii = xi
+        .chunks_exact(dim)
+        .zip(xj.chunks_exact(dim))
+        .map(|(point_i, point_j)| squared_norm(point_i).sqrt() - scale * squared_norm(point_j).sqrt());
     radii.map(|difference| difference * difference).sum::<f64>() > (NOISY * lengths[0]).powi(2)
 }
 

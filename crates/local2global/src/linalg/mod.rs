@@ -2,11 +2,11 @@
 //! sparse Cholesky factors and the leading eigenvectors of a block matrix; and the
 //! minimum of a convex function, which classifiers need.
 //!
-//! Matrices are plain slices of `f64` in row-major order, so that the block of one
-//! patch lies in one piece and a tall matrix is at the same time a list of blocks. The
-//! arithmetic is done by `faer`, always on the calling thread; the functions here split
-//! the work into pieces whose number depends on the size alone and put the results
-//! together in the order of the pieces. So one thread and sixteen give the same bits.
+//! Matrices are plain slices in row-major order, of `f64`, or of `f32` where that will do, so
+//! that the block of one patch lies in one piece and a tall matrix is at the same time a list of
+//! blocks. The arithmetic is done by `faer`, always on the calling thread; the functions here
+//! split the work into pieces whose number depends on the size alone and put the results together
+//! in the order of the pieces. So one thread and sixteen give the same bits.
 
 pub(crate) mod lanes;
 

@@ -11,8 +11,10 @@
 //! ```
 //!
 //! which takes singular values from `s` to 1 closest to each other, and small ones up 2.5 times
-//! (Chen and Chow 2014). Of a matrix that is itself known to a few digits only, all steps but
-//! the last two may be done in single precision, at half the cost.
+//! (Chen and Chow 2014); `a` has an upper limit, so that none falls to the size of rounding
+//! errors. Of a matrix that is itself known to a few digits only, all steps but the last two may
+//! be done in single precision, at half the cost. That such a matrix is regular cannot be seen
+//! there, and is told beforehand by the pivots of Gaussian elimination.
 //!
 //! All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps the memory from one matrix
 //! to the next. No randomness.
