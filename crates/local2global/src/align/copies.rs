@@ -100,13 +100,14 @@ impl<'a, F: Real> Copies<'a, F> {
         for (index, patch) in (0_u32..).zip(self.patches) {
             self.firsts.push(self.places.len() as u32);
             let positions = patch.positions(first..=last);
+            let (patch_nodes, weights) = (patch.nodes(), patch.weights());
             let mut place = 0;
             for position in positions.clone() {
                 // Both lists ascend, and every node of a patch is in the list of nodes.
-                let node = patch.node_at(position);
-                place += nodes[place..].partition_point(|&other| other < node);
+                let row = patch.row_at(position);
+                place += nodes[place..].partition_point(|&other| other < patch_nodes[row]);
                 self.places.push(Place { node: place as u32, patch: index });
-                self.weights.extend(patch.weights().map(|weights| weights[patch.row_at(position)]));
+                self.weights.extend(weights.map(|weights| weights[row]));
             }
             self.rows.push(patch.rows_at(positions));
         }

@@ -94,13 +94,15 @@ fn large_enough(patches: &[LocalPatch], overlap: Overlap) -> Result<Overlap, Ali
 
 /// Merges the ascending node lists of two patches.
 fn shared_rows(patches: &[LocalPatch], i: u32, j: u32) -> Overlap {
-    let (a, b) = (&patches[i as usize], &patches[j as usize]);
+    let [a, b] = [i, j].map(|patch| &patches[patch as usize]);
+    let (nodes_a, nodes_b) = (a.nodes(), b.nodes());
     let mut rows = Vec::new();
     let (mut at, mut bt) = (0, 0);
-    while at < a.num_nodes() && bt < b.num_nodes() {
-        let (node_a, node_b) = (a.node_at(at), b.node_at(bt));
+    while at < nodes_a.len() && bt < nodes_b.len() {
+        let (row_a, row_b) = (a.row_at(at), b.row_at(bt));
+        let (node_a, node_b) = (nodes_a[row_a], nodes_b[row_b]);
         if node_a == node_b {
-            rows.push([a.row_at(at) as u32, b.row_at(bt) as u32]);
+            rows.push([row_a as u32, row_b as u32]);
         }
         at += usize::from(node_a <= node_b);
         bt += usize::from(node_b <= node_a);

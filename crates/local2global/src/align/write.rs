@@ -1,6 +1,6 @@
 //! Embeddings and transforms into files.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use super::centroid::{self, Block, Wanted};
@@ -103,8 +103,8 @@ pub fn write_transforms(path: &Path, transforms: &Transforms) -> Result<(), File
         ("rotations", &[p, d, d], &transforms.rotations),
         ("translations", &[p, d], &transforms.translations),
     ];
-    let mut archive = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
-    let mut fill = || {
+    write_atomically(path, |sink| {
+        let mut archive = zip::ZipWriter::new(sink);
         for (name, shape, values) in arrays {
             let options = zip::write::SimpleFileOptions::default()
                 .compression_method(zip::CompressionMethod::Stored)
@@ -113,9 +113,6 @@ pub fn write_transforms(path: &Path, transforms: &Transforms) -> Result<(), File
             archive.start_file(format!("{name}.npy"), options).map_err(io::Error::other)?;
             npy::write(&mut archive, shape, values)?;
         }
-        Ok(())
-    };
-    fill().map_err(FileError::at("write", path))?;
-    let bytes = archive.finish().map_err(|error| FileError::at("write", path)(io::Error::other(error)))?;
-    write_atomically(path, |sink| sink.write_all(bytes.get_ref()))
+        archive.finish().map(|_| ()).map_err(io::Error::other)
+    })
 }

@@ -41,8 +41,7 @@ pub use labels::write_labels;
 pub(crate) use packed::{Packed, Packing};
 pub(crate) use text::push_name;
 
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -50,7 +49,7 @@ use serde::{Deserialize, Serialize};
 use super::edge_list::EdgeChunk;
 use super::features::SparseFeatures;
 use super::{Features, Graph, Labels, NodeId, NodeIds};
-use crate::run_dir::{FileError, write_atomically};
+use crate::run_dir::{AtomicSink, FileError, write_atomically};
 
 /// A format that graphs are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -321,7 +320,7 @@ fn check(format: OutputFormat, path: &Path, outline: &Outline<'_>) -> Result<(),
 
 /// The sink of one format.
 fn open<'a>(
-    file: &'a mut BufWriter<&File>,
+    file: &'a mut AtomicSink<'_, '_>,
     path: &Path,
     format: OutputFormat,
     outline: &Outline<'a>,

@@ -8,13 +8,16 @@
 //! the same folder, flushed to disk, and renamed. So whoever finds a file may use it,
 //! however the program that wrote it ended.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+mod atomic;
+
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::npy::{self, Element};
+
+pub use atomic::{AtomicSink, write_atomically};
 
 /// A run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,45 +102,6 @@ pub fn patch_name(index: usize) -> String {
     format!("patch-{index:05}")
 }
 
-/// Writes a file that appears complete or not at all, making its folder if need be.
-///
-/// # Errors
-/// [`FileError`] if the folder or file cannot be written; then no file appears.
-pub fn write_atomically(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> Result<(), FileError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
-    let temporary = tempfile::Builder::new()
-        .prefix(".writing-")
-        .tempfile_in(folder)
-        .map_err(FileError::at("write in", folder))?;
-    let fill = || {
-        let mut sink = BufWriter::with_capacity(1 << 20, temporary.as_file());
-        write(&mut sink)?;
-        sink.flush()?;
-        drop(sink);
-        set_usual_permissions(temporary.as_file())?;
-        temporary.as_file().sync_all()
-    };
-    fill().map_err(FileError::at("write", path))?;
-    temporary.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
-    Ok(())
-}
-
-/// Temporary files are private; finished ones get the permissions of any other file.
-#[cfg(unix)]
-fn set_usual_permissions(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn set_usual_permissions(_: &File) -> io::Result<()> {
-    Ok(())
-}
-
 /// Writes an array as a `.npy` file.
 ///
 /// # Errors
@@ -159,19 +123,9 @@ pub fn write_json(path: &Path, record: &impl Serialize) -> Result<(), FileError>
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
-    #[test]
-    fn a_failed_write_leaves_nothing_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep/down/file.txt");
-        let error = write_atomically(&path, |sink| {
-            sink.write_all(b"half")?;
-            Err(io::Error::other("out of luck"))
-        });
-        assert!(error.unwrap_err().to_string().ends_with("file.txt`: out of luck"));
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
-    }
+    use super::*;
 
     #[test]
     fn a_file_is_replaced_as_a_whole() {
