@@ -103,7 +103,13 @@ fn settings(file: Option<&Path>, args: &CommonArgs) -> anyhow::Result<Config> {
             .with_context(|| format!("could not read settings from `{}`", path.display()))?,
         None => String::new(),
     };
-    let mut config = Config::new(&text, &args.set)?;
+    let config = Config::new(&text, &args.set);
+    let mut config = match file {
+        Some(path) => {
+            config.with_context(|| format!("could not use the settings of `{}`", path.display()))?
+        }
+        None => config?,
+    };
     config.seed = args.seed.map_or(config.seed, Seed);
     Ok(config)
 }

@@ -59,9 +59,13 @@ fn for_hold_out_error(error: &HoldOutError) -> Option<String> {
 
 fn for_partition_error(error: &PartitionError) -> Option<String> {
     Some(match error {
-        PartitionError::TooManyClusters { nodes, .. } => format!("ask for `--clusters {nodes}` or fewer"),
-        PartitionError::TooLarge { .. } => "rerun with `--method fennel`, which has no such limit".into(),
-        PartitionError::Labels { .. } => "name a file with `--file FILE`".into(),
+        PartitionError::TooManyClusters { nodes, .. } => {
+            format!("ask for fewer with `--set partition.clusters={nodes}`")
+        }
+        PartitionError::TooLarge { .. } => {
+            "rerun with `--set partition.method=fennel`, which has no such limit".into()
+        }
+        PartitionError::Labels { .. } => "name a file with `--set partition.file=FILE`".into(),
         PartitionError::Array { .. } | PartitionError::Length { .. } => {
             "rerun `l2g partition` on this run folder".into()
         }
@@ -76,7 +80,12 @@ fn for_patch_error(error: &PatchError) -> Option<String> {
              `l2g patch --min-overlap {}`",
             2 * size
         ),
-        PatchError::NotConverged { .. } => "rerun with `--sparsify conductance`".into(),
+        PatchError::Setting { key: "min_overlap" | "max_overlap", .. } => {
+            "a run.toml sets both overlaps: set them anew with `--set patch.min_overlap=N --set \
+             patch.max_overlap=M`, or leave them out, and they follow from `embed.dim`"
+                .into()
+        }
+        PatchError::NotConverged { .. } => "rerun with `--set patch.sparsify=conductance`".into(),
         PatchError::Length { .. } => "rerun `l2g partition` on this run folder".into(),
         _ => return None,
     })
@@ -89,7 +98,7 @@ fn for_align_error(error: &AlignError) -> Option<String> {
             dim + 1
         ),
         AlignError::Disconnected { .. } => {
-            "rerun `l2g patch --bridge`, or align the parts on their own".into()
+            "make patches anew with `--set patch.bridge=true`, or align the parts on their own".into()
         }
         AlignError::Rotations { .. } => {
             "loosen it with `--set align.tolerance=1e-5`, or try `--set align.weights=robust`".into()
@@ -109,12 +118,24 @@ fn for_align_files_error(error: &AlignFilesError) -> Option<String> {
 }
 
 fn for_pipeline_error(error: &PipelineError) -> Option<String> {
-    match error {
+    Some(match error {
         PipelineError::Locked { .. } => {
-            Some("wait for the other run, or choose another folder with `--out`".into())
+            "wait for the other run, or choose another folder with `--out`".into()
         }
-        _ => None,
-    }
+        PipelineError::Outdated { .. } => {
+            "bring the folder up to date with `l2g run`, or repeat the stages in between".into()
+        }
+        PipelineError::Damaged { .. } => {
+            "repeat its stage, or remove `stage.json` beside it if the file is your own".into()
+        }
+        PipelineError::Parts { .. } => {
+            "keep the largest part with `--component largest`, or add `--set patch.bridge=true`".into()
+        }
+        PipelineError::Memory { .. } => {
+            "embed in fewer dimensions, make smaller patches, or set `embed.memory_bytes`".into()
+        }
+        _ => return None,
+    })
 }
 
 /// The hints of the stages speak of run folders, which the experiment has not.

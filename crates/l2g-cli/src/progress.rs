@@ -7,11 +7,16 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use local2global::progress::Progress;
+use serde::Serialize;
 
 use crate::output::{Log, log_line};
 
-/// Where there is no terminal, a task that lasts says so this often.
+/// Where there is no terminal, a task that lasts says so after a while, and then this often.
+const FIRST_LINE: Duration = Duration::from_secs(2);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// In a log of JSON lines it says so this often.
+const RECORD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Shows tasks on standard error, and passes Ctrl-C on.
 pub(crate) struct Terminal {
@@ -35,7 +40,7 @@ struct Task {
     total: u64,
     done: u64,
     started: Instant,
-    last_line: Instant,
+    next_line: Instant,
     bar: ProgressBar,
 }
 
@@ -59,12 +64,12 @@ impl Terminal {
         Self { mode, current: Mutex::new(None), cancelled }
     }
 
-    /// Says something between two tasks.
-    pub(crate) fn line(&self, text: &str) {
+    /// Says something between two tasks: a line for people, a record for the log.
+    pub(crate) fn tell(&self, text: &str, event: &str, record: &impl Serialize) {
         match self.mode {
             Mode::Silent => {}
             Mode::Lines | Mode::Bars => print_line(text),
-            Mode::Json => log_line("message", &serde_json::json!({ "text": text })),
+            Mode::Json => log_line(event, record),
         }
     }
 
@@ -125,7 +130,8 @@ impl Progress for Terminal {
             _ => ProgressBar::hidden(),
         };
         let now = Instant::now();
-        let task = Task { name: task.to_owned(), unit, total, done: 0, started: now, last_line: now, bar };
+        let next_line = now + if self.mode == Mode::Json { RECORD_INTERVAL } else { FIRST_LINE };
+        let task = Task { name: task.to_owned(), unit, total, done: 0, started: now, next_line, bar };
         if self.mode == Mode::Json {
             log_line("begin", &task.record());
         }
@@ -136,13 +142,14 @@ impl Progress for Terminal {
         self.with_task(|task| {
             task.done += steps;
             task.bar.inc(steps);
-            if task.last_line.elapsed() > LINE_INTERVAL {
-                task.last_line = Instant::now();
+            let now = Instant::now();
+            if now >= task.next_line {
                 match self.mode {
                     Mode::Lines => print_line(&task.line()),
                     Mode::Json => log_line("progress", &task.record()),
                     Mode::Silent | Mode::Bars => {}
                 }
+                task.next_line = now + if self.mode == Mode::Json { RECORD_INTERVAL } else { LINE_INTERVAL };
             }
         });
     }

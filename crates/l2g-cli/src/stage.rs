@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use local2global::config::Config;
-use local2global::pipeline::{GraphSource, Pipeline, RunLock, Sharing, StageName, Stamp};
+use local2global::pipeline::{
+    GraphSource, Pipeline, RunLock, Sharing, StageName, Stamp, Unstamped, check_sources,
+};
 use local2global::run_dir::RunDir;
 
 use crate::context::Context;
@@ -15,6 +17,7 @@ pub(crate) struct StageWork {
     /// The settings of the run; flags of the command are put in by the command.
     pub(crate) config: Config,
     stage: StageName,
+    work: Unstamped,
     _lock: RunLock,
 }
 
@@ -29,15 +32,16 @@ impl StageWork {
         let run = RunDir::new(run);
         let lock = RunLock::take(&run, sharing)?;
         let config = context.config_of(&run)?;
-        Stamp::remove(&stage.folder(&run))?;
-        Ok(Self { run, config, stage, _lock: lock })
+        check_sources(&run, stage)?;
+        let work = Stamp::take_off(&stage.folder(&run))?;
+        Ok(Self { run, config, stage, work, _lock: lock })
     }
 
     /// Notes that the stage is done with these settings; data sets known by name lie in
     /// `data_folders`.
     pub(crate) fn finish(self, data_folders: &[PathBuf], context: &Context) -> anyhow::Result<()> {
-        let Self { run, config, stage, .. } = self;
-        let pipeline = Pipeline::new(&run, config, GraphSource::Settings(data_folders));
-        Ok(pipeline.note_done(stage, context.started.elapsed().as_secs_f64())?)
+        let Self { run, config, stage, work, _lock } = self;
+        let mut pipeline = Pipeline::new(&run, config, GraphSource::Settings(data_folders));
+        Ok(pipeline.note_done(stage, work, context.started.elapsed().as_secs_f64())?)
     }
 }

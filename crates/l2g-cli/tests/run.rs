@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,63 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-/// A folder with a small graph, `graph.npz`, of three communities with features and labels.
-fn prepared() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let arguments = ["generate", "block-model", "--nodes", "240", "--communities", "3", "--mean-degree", "8"];
-    let more = ["--features", "12", "--words", "4", "--out", "graph.npz", "--quiet", "--seed", "5"];
-    let output = l2g(folder.path(), &[&arguments[..], &more].concat());
-    assert!(output.status.success(), "{}", text(&output));
-    folder
-}
-
-/// Settings that make a run short.
-const FAST: [&str; 14] = [
-    "--set",
-    "embed.dim=4",
-    "--set",
-    "embed.epochs=15",
-    "--set",
-    "partition.clusters=4",
-    "--set",
-    "patch.min_overlap=16",
-    "--set",
-    "evaluate.repeats=2",
-    "--set",
-    "embed.runs=2",
-    "--seed",
-    "3",
-];
-
-fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-    command.current_dir(folder).env_remove("L2G_DATA").args(arguments);
-    command
-}
-
-fn l2g(folder: &Path, arguments: &[&str]) -> Output {
-    command(folder, arguments).output().unwrap()
-}
-
-fn run<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["run", "graph.npz", "--out", out][..], &FAST, more].concat()
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Goes the whole way and returns what became of each stage: `kept`, or why it was done.
-fn stages(folder: &Path, arguments: &[&str]) -> BTreeMap<String, String> {
-    let output = l2g(folder, &[arguments, &["--json", "--quiet"]].concat());
-    assert!(output.status.success(), "{}", text(&output));
-    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let stages = record["stages"].as_array().unwrap().iter().map(|stage| {
-        let reason = stage["reason"].as_str().unwrap_or("kept");
-        (stage["stage"].as_str().unwrap().to_owned(), reason.to_owned())
-    });
-    stages.collect()
-}
+use common::{FAST, command, l2g, prepared, run, stages, text};
 
 /// The bytes of everything that must not differ between runs: arrays and scores.
 fn results(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -108,10 +54,10 @@ fn a_rerun_does_only_what_has_changed() {
 
     let aligned = stages(folder, &run("run", &["--set", "align.weights=unit"]));
     assert_eq!(aligned["embed"], "kept");
-    assert_eq!(aligned["align"], "inputs or settings have changed");
+    assert_eq!(aligned["align"], "align.weights is unit, was overlap");
     let retrained = stages(folder, &run("run", &["--set", "embed.dim=3"]));
     assert_eq!((&*retrained["graph"], &*retrained["patch"]), ("kept", "kept"));
-    assert_eq!(retrained["embed"], "inputs or settings have changed");
+    assert_eq!(retrained["embed"], "embed.dim is 3, was 4");
 
     // The same graph in a file that is written anew is the same graph.
     fs::copy(folder.join("graph.npz"), folder.join("copy.npz")).unwrap();
@@ -122,7 +68,8 @@ fn a_rerun_does_only_what_has_changed() {
     let other = ["generate", "block-model", "--nodes", "240", "--out", "graph.npz", "--quiet"];
     assert!(l2g(folder, &other).status.success());
     let changed = stages(folder, &run("run", &["--set", "embed.dim=3"]));
-    assert_eq!(changed["graph"], "inputs or settings have changed");
+    assert!(changed["graph"].ends_with("graph.npz` has changed"), "{changed:?}");
+    assert_eq!(changed["partition"], "graph has changed");
 }
 
 #[test]
@@ -207,7 +154,8 @@ fn damaged_and_missing_files_are_made_again() {
         damage(&bad.join(file));
         let found = stages(folder, &run("bad", &[]));
         let name = Path::new(file).file_name().unwrap().to_string_lossy();
-        assert_eq!(found[stage], format!("`{name}` is damaged or missing"));
+        let kept_patches = if stage == "embed" { "; 3 of 4 patches were there" } else { "" };
+        assert_eq!(found[stage], format!("`{name}` is damaged or missing{kept_patches}"));
         // What follows is kept: the stage leaves the same arrays again.
         assert_eq!(found.values().filter(|reason| *reason != "kept").count(), 1, "{found:?}");
         assert_same(&folder.join("good"), &bad, file);
@@ -257,7 +205,7 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
     let output = l2g(folder, &run("run", &["--dry-run", "--set", "align.weights=unit"]));
     let told = text(&output);
     assert!(told.contains("embed      would be kept"), "{told}");
-    assert!(told.contains("align      would be done (inputs or settings have changed)"), "{told}");
+    assert!(told.contains("align      would be done (align.weights is unit, was overlap)"), "{told}");
     assert!(told.contains("evaluate   would be done (align is done anew)"), "{told}");
 }
 
@@ -345,7 +293,7 @@ fn the_log_is_json_where_asked_for() {
     let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let named = |event: &str| events.iter().filter(|line| line["event"] == event).count();
     assert!(named("begin") > 3 && named("begin") == named("end"), "{lines}");
-    assert_eq!((named("message"), named("result")), (6, 1));
+    assert_eq!((named("stage"), named("result")), (6, 1));
     let failed = l2g(folder.path(), &["run", "nowhere.txt", "--log", "json"]);
     let line: Value = serde_json::from_str(text(&failed).lines().last().unwrap()).unwrap();
     assert_eq!(line["event"], "error");

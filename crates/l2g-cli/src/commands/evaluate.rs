@@ -115,6 +115,7 @@ pub(crate) fn rows(scores: &Scores) -> Vec<(&'static str, String)> {
     if let Some(classes) = &scores.classification {
         rows.extend(class_rows(classes));
     }
+    rows.extend(scores.left_out.iter().map(|(task, reason)| (task.name(), format!("left out: {reason}"))));
     rows
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Resul
     let (mut embedded, mut kept) = (0, 0);
     let table = experiment(&loaded.graph, &config, &out, &context.progress, |finished| {
         (embedded, kept) = (embedded + finished.embedded, kept + finished.kept);
-        context.progress.line(&sentence(finished));
+        context.progress.tell(&sentence(finished), "dimension", finished.row);
     })
     .with_context(|| format!("could not finish the experiment on `{input}`"))?;
     let record = Record {

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use local2global::export::{ExportError, ExportFormat, Exported, export_run};
 use local2global::memory;
+use local2global::pipeline::{StageName, check_unchanged};
 use local2global::run_dir::RunDir;
 use serde::Serialize;
 
@@ -83,6 +84,8 @@ pub(crate) fn export(
     context: &Context,
 ) -> anyhow::Result<Exported> {
     let path = out.map_or_else(|| format.default_path(run), Path::to_owned);
+    check_unchanged(run, StageName::Align)
+        .with_context(|| format!("could not export run `{}`", run.root().display()))?;
     export_run(run, format, &path, &context.progress)
         .with_context(|| format!("could not export run `{}`", run.root().display()))
 }

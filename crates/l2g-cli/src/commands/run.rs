@@ -6,11 +6,13 @@ use clap::Args;
 use local2global::align::diagnostics::Diagnostics;
 use local2global::config::Config;
 use local2global::evaluate::Scores;
+use local2global::export::ExportFormat;
 use local2global::graph::load::Summary;
 use local2global::graph::store;
 use local2global::memory;
+use local2global::partition::NumClusters;
 use local2global::patch::PatchReport;
-use local2global::pipeline::{GraphSource, Pipeline, Plan, StageReport};
+use local2global::pipeline::{GraphSource, Pipeline, Plan, StageName, StageReport};
 use local2global::run_dir::RunDir;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -69,7 +71,7 @@ struct Record<'a> {
     verdict: &'a str,
     worst_patch: Option<&'a str>,
     #[serde(flatten)]
-    scores: &'a Scores,
+    scores: serde_json::Map<String, serde_json::Value>,
     stages: &'a [StageReport],
     seconds: serde_json::Map<String, serde_json::Value>,
     peak_bytes: Option<u64>,
@@ -90,13 +92,23 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
         return context.output.show(&plan, &plan_rows(&plan));
     }
     let reports = pipeline.run(&context.progress, |report| {
-        context.progress.line(&format!("{:9}  {}", report.stage.name(), outcome(report)));
+        let line = format!("{:9}  {}", report.stage.name(), outcome(report));
+        context.progress.tell(&line, "stage", report);
     })?;
     let mut exported = Vec::new();
-    for &format in &args.export {
-        exported.extend(export(&run, format.into(), None, context)?.files);
+    for format in formats(args, &run, &reports) {
+        exported.extend(export(&run, format, None, context)?.files);
     }
     show(&run, &pipeline.config, &reports, &exported, context)
+}
+
+/// The formats to export: those asked for, and those that are there already and outdated.
+fn formats(args: &RunArgs, run: &RunDir, reports: &[StageReport]) -> Vec<ExportFormat> {
+    let asked: Vec<ExportFormat> = args.export.iter().map(|&format| format.into()).collect();
+    let changes = [StageName::Graph, StageName::Align];
+    let outdated = reports.iter().any(|report| changes.contains(&report.stage) && report.reason.is_some());
+    let there = |format: &ExportFormat| outdated && format.default_path(run).exists();
+    ExportFormat::ALL.into_iter().filter(|format| asked.contains(format) || there(format)).collect()
 }
 
 /// What became of a stage, in words.
@@ -151,7 +163,7 @@ fn show(
         copies: patches.copies(),
         verdict: &found.verdict,
         worst_patch: found.worst_patch.as_deref(),
-        scores: &scores,
+        scores: only_scores(&scores)?,
         stages: reports,
         seconds: seconds.collect(),
         peak_bytes: memory::peak_bytes(),
@@ -161,10 +173,24 @@ fn show(
     let mut table = rows(&summary);
     let (count, oversampling) = (grouped(patches.patches), patches.oversampling);
     let copies = patches.copies();
-    table
-        .push(("patches", format!("{count}, oversampling {oversampling:.2}, a node in {copies:.1} of them")));
+    let asked = match config.partition.size {
+        NumClusters::Clusters(asked) if asked != patches.patches => {
+            format!(" ({} clusters were asked for; small ones were merged)", grouped(asked))
+        }
+        _ => String::new(),
+    };
+    table.push((
+        "patches",
+        format!("{count}{asked}, oversampling {oversampling:.2}, a node in {copies:.1} of them"),
+    ));
     table.push(("alignment", found.verdict.clone()));
-    table.extend(found.worst_patch.clone().map(|patch| ("worst patch", patch)));
+    let worst = found.patch_list.iter().find(|patch| Some(&patch.patch) == found.worst_patch.as_ref());
+    table.extend(worst.map(|patch| {
+        (
+            "worst patch",
+            format!("{}, {:.1} % of its spread from its neighbours", patch.patch, 100.0 * patch.misfit),
+        )
+    }));
     table.extend(super::evaluate::rows(&scores));
     table.push(("seconds", seconds_text(reports)));
     table.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
@@ -173,6 +199,13 @@ fn show(
     table.push(("embedding", format!("{} ({shape})", embedding.display())));
     table.extend(exported.iter().map(|path| ("exported", path.display().to_string())));
     context.output.show(&record, &table)
+}
+
+/// The scores without the nodes and seed that the record has already.
+fn only_scores(scores: &Scores) -> anyhow::Result<serde_json::Map<String, serde_json::Value>> {
+    let mut record = serde_json::to_value(scores)?.as_object().cloned().unwrap_or_default();
+    record.retain(|key, _| key != "nodes" && key != "seed");
+    Ok(record)
 }
 
 fn seconds_text(reports: &[StageReport]) -> String {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EvaluateError, Score};
+use super::{EvaluateError, Score, Split};
 use crate::graph::Graph;
 
 /// What an embedding can be scored on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// Edges it was trained on.
@@ -90,6 +90,23 @@ impl EvaluateConfig {
             return setting("l2", self.l2.to_string(), "a number above 0");
         }
         Ok(())
+    }
+
+    /// Checks that the graph has what the settings ask for, and that a given split can be read.
+    ///
+    /// # Errors
+    /// [`EvaluateError`] if edges or labels are missing, or as [`Split::read`].
+    pub fn check_for(&self, graph: &Graph) -> Result<(), EvaluateError> {
+        let asked = |task| self.tasks.as_ref().is_some_and(|tasks| tasks.contains(&task));
+        if asked(Task::LinkPrediction) && graph.held_out().is_none() {
+            return Err(EvaluateError::NothingHeldOut);
+        }
+        // Whoever gives a split asks for classification, unless tasks say otherwise.
+        let split = self.split.as_deref().filter(|_| self.tasks.is_none() || asked(Task::Classification));
+        if (asked(Task::Classification) || split.is_some()) && graph.labels().is_none() {
+            return Err(EvaluateError::NoLabels);
+        }
+        split.map_or(Ok(()), |path| Split::read(path, graph).map(|_| ()))
     }
 
     /// The tasks: those asked for, or those the graph allows.

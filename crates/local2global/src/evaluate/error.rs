@@ -70,8 +70,16 @@ pub enum EvaluateError {
     SplitLine { path: PathBuf, line: usize, text: String },
 
     /// A part of a split has a name that is not known.
-    #[error("{}: part `{found}` of node `{node}` is none of train, test, validation", path.display())]
-    SplitPart { path: PathBuf, node: String, found: String },
+    #[error("{}:{line}: part `{found}` is none of train, test, validation", path.display())]
+    SplitPart { path: PathBuf, line: usize, found: String },
+
+    /// A node is in two parts of a split.
+    #[error("{}:{line}: node `{node}` is already in another part", path.display())]
+    SplitTwice { path: PathBuf, line: usize, node: String },
+
+    /// A split belongs to another graph.
+    #[error("{}: none of the {nodes} nodes of the split is in the graph", path.display())]
+    SplitElsewhere { path: PathBuf, nodes: usize },
 
     /// A split in order has too many or too few entries.
     #[error("{}: split has {found} entries, but the graph has {needed} nodes", path.display())]
@@ -80,4 +88,11 @@ pub enum EvaluateError {
     /// The person asked to stop.
     #[error("evaluation was stopped")]
     Cancelled,
+}
+
+impl EvaluateError {
+    /// Whether a graph cannot be scored on a task, whatever the settings.
+    pub(super) fn is_impossible(&self) -> bool {
+        matches!(self, Self::NoPairs { .. } | Self::Classes { .. } | Self::EmptyPart { .. })
+    }
 }

@@ -118,7 +118,7 @@ impl<'a> Coordinates<'a> {
 }
 
 /// What came out: `6-evaluation/scores.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
     /// Nodes of the graph.
     pub nodes: usize,
@@ -136,6 +136,9 @@ pub struct Scores {
     /// How well nodes are classified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classification: Option<ClassificationScores>,
+    /// Tasks that nobody asked for by name and that are impossible here, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<Task, String>,
 }
 
 /// Scores embeddings of a graph on every task that is asked for.
@@ -166,27 +169,37 @@ pub fn evaluate(
     progress: &dyn Progress,
 ) -> Result<Scores, EvaluateError> {
     config.check()?;
+    config.check_for(graph)?;
     check_embeddings(graph, embeddings)?;
-    let tasks = config.tasks_for(graph);
-    let asked = |task| tasks.contains(&task);
-    let reconstruction = asked(Task::Reconstruction)
-        .then(|| {
-            let mut random = seed.stream(Stage::Evaluate, Stream::Reconstruction as u64);
-            reconstruction::reconstruction(graph, embeddings, config, &mut random, progress)
-        })
-        .transpose()?;
-    let link_prediction = asked(Task::LinkPrediction)
-        .then(|| {
-            let held_out = graph.held_out().ok_or(EvaluateError::NothingHeldOut)?;
-            let mut random = seed.stream(Stage::Evaluate, Stream::LinkPrediction as u64);
-            link_prediction::link_prediction(held_out, embeddings, config, &mut random, progress)
-        })
-        .transpose()?;
-    let classification = asked(Task::Classification)
-        .then(|| classification::classification(graph, embeddings, config, seed, progress))
-        .transpose()?;
-    let auc = reconstruction.as_ref().map_or_else(ByScenario::new, |scores| scores.auc.clone());
-    Ok(Scores { nodes: graph.num_nodes(), seed, auc, reconstruction, link_prediction, classification })
+    let mut scores = Scores { nodes: graph.num_nodes(), seed, ..Default::default() };
+    for task in config.tasks_for(graph) {
+        let scored = match task {
+            Task::Reconstruction => {
+                let mut random = seed.stream(Stage::Evaluate, Stream::Reconstruction as u64);
+                reconstruction::reconstruction(graph, embeddings, config, &mut random, progress).map(
+                    |pairs| {
+                        scores.auc.clone_from(&pairs.auc);
+                        scores.reconstruction = Some(pairs);
+                    },
+                )
+            }
+            Task::LinkPrediction => {
+                let held_out = graph.held_out().ok_or(EvaluateError::NothingHeldOut)?;
+                let mut random = seed.stream(Stage::Evaluate, Stream::LinkPrediction as u64);
+                link_prediction::link_prediction(held_out, embeddings, config, &mut random, progress)
+                    .map(|pairs| scores.link_prediction = Some(pairs))
+            }
+            Task::Classification => classification::classification(graph, embeddings, config, seed, progress)
+                .map(|classes| scores.classification = Some(classes)),
+        };
+        match scored {
+            Err(error) if config.tasks.is_none() && error.is_impossible() => {
+                scores.left_out.insert(task, error.to_string());
+            }
+            scored => scored?,
+        }
+    }
+    Ok(scores)
 }
 
 /// Which stream of [`Stage::Evaluate`] a task draws from; 1 is that of

@@ -59,25 +59,16 @@ impl Split {
     /// Reads a split from a file, for the nodes of a graph.
     ///
     /// # Errors
-    /// [`EvaluateError`] with the line or node that is not understood.
+    /// [`EvaluateError`] with the line that is not understood, that puts a node into a second
+    /// part, or if no node is in the graph.
     pub fn read(path: &Path, graph: &Graph) -> Result<Self, EvaluateError> {
         let parts = match path.extension().is_some_and(|extension| extension == "npy") {
             true => read_array(path, graph)?,
             false => read_text(path, graph)?,
         };
-        let mut split = Self::default();
-        for (node, part) in parts {
-            match part.to_ascii_lowercase().as_str() {
-                "train" | "training" => split.train.push(node),
-                "test" => split.test.push(node),
-                "validation" | "valid" | "val" | "" => {}
-                _ => {
-                    let node = graph.ids().get(node).to_string();
-                    return Err(EvaluateError::SplitPart { path: path.to_owned(), node, found: part });
-                }
-            }
-        }
-        Ok(split.sorted())
+        let of_part =
+            |wanted| parts.iter().filter(move |(_, part)| *part == wanted).map(|&(node, _)| node).collect();
+        Ok(Self { train: of_part(Part::Train), test: of_part(Part::Test) }.sorted())
     }
 
     /// The same split without the nodes that have no class.
@@ -105,35 +96,70 @@ pub(super) fn is_labelled(labels: &Labels, node: NodeId) -> bool {
     }
 }
 
-fn read_array(path: &Path, graph: &Graph) -> Result<Vec<(NodeId, String)>, EvaluateError> {
-    let parts = npy::open(path).and_then(|reader| reader.strings());
-    let parts = parts.map_err(|source| EvaluateError::Array { path: path.to_owned(), source })?;
-    let (found, needed) = (parts.len(), graph.num_nodes());
-    match found == needed {
-        true => Ok(graph.nodes().zip(parts).collect()),
-        false => Err(EvaluateError::SplitLength { path: path.to_owned(), found, needed }),
+/// What a node is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Train,
+    Test,
+    Unused,
+}
+
+impl Part {
+    /// The part of a name; `line` is where it stands.
+    fn of(name: &str, path: &Path, line: usize) -> Result<Self, EvaluateError> {
+        Ok(match name.to_ascii_lowercase().as_str() {
+            "train" | "training" => Self::Train,
+            "test" => Self::Test,
+            "validation" | "valid" | "val" | "" => Self::Unused,
+            _ => {
+                return Err(EvaluateError::SplitPart { path: path.to_owned(), line, found: name.to_owned() });
+            }
+        })
     }
 }
 
-fn read_text(path: &Path, graph: &Graph) -> Result<Vec<(NodeId, String)>, EvaluateError> {
+fn read_array(path: &Path, graph: &Graph) -> Result<Vec<(NodeId, Part)>, EvaluateError> {
+    let parts = npy::open(path).and_then(|reader| reader.strings());
+    let parts = parts.map_err(|source| EvaluateError::Array { path: path.to_owned(), source })?;
+    let (found, needed) = (parts.len(), graph.num_nodes());
+    if found != needed {
+        return Err(EvaluateError::SplitLength { path: path.to_owned(), found, needed });
+    }
+    graph
+        .nodes()
+        .zip(parts)
+        .map(|(node, part)| Ok((node, Part::of(&part, path, node.index() + 1)?)))
+        .collect()
+}
+
+fn read_text(path: &Path, graph: &Graph) -> Result<Vec<(NodeId, Part)>, EvaluateError> {
     let file = File::open(path).map_err(FileError::at("read", path))?;
     // Looked up by node, never iterated.
-    let mut parts: FxHashMap<String, String> = FxHashMap::default();
+    let mut parts: FxHashMap<String, Part> = FxHashMap::default();
     for (index, line) in BufReader::new(file).lines().enumerate() {
         let line = line.map_err(FileError::at("read", path))?;
         let text = line.trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
+        let line = index + 1;
         let (id, part) = two_fields(text).ok_or_else(|| EvaluateError::SplitLine {
             path: path.to_owned(),
-            line: index + 1,
+            line,
             text: text.to_owned(),
         })?;
-        parts.insert(id.to_owned(), part.to_owned());
+        let part = Part::of(part, path, line)?;
+        if parts.insert(id.to_owned(), part).is_some_and(|before| before != part) {
+            return Err(EvaluateError::SplitTwice { path: path.to_owned(), line, node: id.to_owned() });
+        }
     }
+    let nodes = parts.len();
     let of_node = |node: NodeId| Some((node, parts.remove(&graph.ids().get(node).to_string())?));
-    Ok(graph.nodes().filter_map(of_node).collect())
+    let found: Vec<_> = graph.nodes().filter_map(of_node).collect();
+    match found.is_empty() && nodes > 0 {
+        true => Err(EvaluateError::SplitElsewhere { path: path.to_owned(), nodes }),
+        false => Ok(found),
+    }
 }
 
 #[cfg(test)]
@@ -192,7 +218,16 @@ mod tests {
                 .ends_with("split.csv:1: expected a node and its part, found `ann train now`")
         );
         assert!(
-            error("bob exam\n").ends_with("part `exam` of node `bob` is none of train, test, validation")
+            error("ann test\nbob exam\n")
+                .ends_with("split.csv:2: part `exam` is none of train, test, validation")
+        );
+        assert!(
+            error("ann test\n\nann train\n").ends_with("split.csv:3: node `ann` is already in another part")
+        );
+        read("ann test\nann test\n").unwrap();
+        assert!(
+            error("1 test\n2 train\n")
+                .ends_with("split.csv: none of the 2 nodes of the split is in the graph")
         );
     }
 

@@ -104,9 +104,13 @@ impl PatchConfig {
         Ok(OverlapBounds { min, max })
     }
 
-    pub(super) fn check_degree(&self) -> Result<(), PatchError> {
+    /// Checks the settings, for patches that are embedded in `dim` dimensions.
+    ///
+    /// # Errors
+    /// [`PatchError::Setting`] with the setting that makes no sense.
+    pub fn check(&self, dim: usize) -> Result<(), PatchError> {
         match self.degree >= 0.0 && self.degree.is_finite() {
-            true => Ok(()),
+            true => self.overlap_bounds(dim).map(|_| ()),
             false => Err(PatchError::Setting {
                 key: "degree",
                 found: self.degree.to_string(),

@@ -204,8 +204,8 @@ pub fn make_patches(
     if partition.num_nodes() != graph.num_nodes() {
         return Err(PatchError::Length { found: partition.num_nodes(), needed: graph.num_nodes() });
     }
+    config.check(dim)?;
     let bounds = config.overlap_bounds(dim)?;
-    config.check_degree()?;
     let graph = &*undirected(graph);
     let steps = 5;
     progress.begin("patch", steps, "steps");

@@ -26,6 +26,26 @@ pub enum PipelineError {
     )]
     Locked { run: PathBuf, holder: Option<u32> },
 
+    /// A stage was made from something that is not there any more.
+    #[error("`{}` was made from other files: `{}` has changed since", folder.display(), earlier.display())]
+    Outdated { folder: PathBuf, earlier: PathBuf },
+
+    /// A file is not what a stage left.
+    #[error("`{}` is not what its stage left: it is damaged, or somebody replaced it", path.display())]
+    Damaged { path: PathBuf },
+
+    /// The machine is too small.
+    #[error(
+        "run would take about {:.1} GiB of memory, and the machine has {:.1}",
+        gib(*needed),
+        gib(*there)
+    )]
+    Memory { needed: u64, there: u64 },
+
+    /// Parts of the graph cannot be aligned with each other.
+    #[error("graph falls into parts: {groups} groups of patches share no nodes, and cannot be aligned")]
+    Parts { groups: usize },
+
     /// The graph could not be read.
     #[error("could not read the graph")]
     Graph(#[from] ReadError),
@@ -65,4 +85,8 @@ pub enum PipelineError {
     /// An array of the run could not be read.
     #[error("`{}`: {source}", path.display())]
     Array { path: PathBuf, source: NpyError },
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
 }

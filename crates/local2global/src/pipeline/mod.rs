@@ -12,6 +12,9 @@
 //! kept. Embedding remembers each patch on its own, so an interrupted run loses at most the
 //! patches that were under way.
 //!
+//! Settings are checked before anything is done: all that can be without the graph, and, when it
+//! is known, what depends on it. A run that is refused leaves its folder as it was.
+//!
 //! A [`RunLock`] keeps two runs out of one folder. [`Pipeline::plan`] tells what would be done,
 //! and about how much memory and disk it would take.
 
@@ -19,23 +22,30 @@ mod error;
 
 mod inputs;
 
+mod lineage;
+
 mod lock;
 
 mod plan;
 
+mod settings;
+
 mod stamp;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::Serialize;
 
 pub use error::PipelineError;
+pub use inputs::Inputs;
+pub use lineage::{check_lineage, check_sources, check_unchanged};
 pub use lock::{RunLock, Sharing};
 pub use plan::{Estimate, Plan, PlannedStage};
-pub use stamp::{Reason, Stamp};
+pub use stamp::{Reason, Stamp, Unstamped};
+
+use settings::write_settings;
 
 use crate::align::align_run;
 use crate::config::Config;
@@ -44,10 +54,10 @@ use crate::evaluate::evaluate_run;
 use crate::graph::load::Loaded;
 use crate::graph::{Graph, NodeId, builtin, store};
 use crate::npy;
-use crate::partition::{NumClusters, PartitionReport, partition, read_partition, write_partition};
+use crate::partition::{PartitionReport, partition, read_partition, write_partition};
 use crate::patch::{make_patches, write_patches};
 use crate::progress::Progress;
-use crate::run_dir::{RunDir, patch_name, write_array, write_atomically};
+use crate::run_dir::{RunDir, patch_name, write_array};
 
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -167,6 +177,7 @@ impl<'a> Pipeline<'a> {
         progress: &dyn Progress,
         mut told: impl FnMut(&StageReport),
     ) -> Result<Vec<StageReport>, PipelineError> {
+        self.check_settings()?;
         let _lock = RunLock::take(self.run, Sharing::Alone)?;
         for folder in
             StageName::ALL.map(|stage| stage.folder(self.run)).iter().chain([&self.run.root().into()])
@@ -176,10 +187,15 @@ impl<'a> Pipeline<'a> {
         let mut reports = Vec::new();
         for &stage in stages {
             let report = self.bring_up_to_date(stage, progress)?;
-            if stage == StageName::Graph {
-                let (_, description) = store::open(&self.run.graph())?;
-                self.fill_in_for(description.summary.nodes)?;
-                write_settings(self.run, &self.config)?;
+            match stage {
+                StageName::Graph => {
+                    let graph = self.graph()?;
+                    self.settle_for(&graph)?;
+                    self.check_memory(&graph)?;
+                    write_settings(self.run, &self.config)?;
+                }
+                StageName::Patch => self.check_joined()?,
+                _ => {}
             }
             told(&report);
             reports.push(report);
@@ -198,10 +214,10 @@ impl<'a> Pipeline<'a> {
         let reason = match self.check(stage, &inputs) {
             Ok(_) => None,
             Err(reason) => {
-                Stamp::remove(&stage.folder(self.run))?;
-                self.execute(stage, progress)?;
-                Stamp::make(&stage.folder(self.run), inputs, started.elapsed().as_secs_f64())?;
-                Some(reason.to_string())
+                let work = Stamp::take_off(&stage.folder(self.run))?;
+                let note = self.execute(stage, progress)?;
+                work.finish(inputs, started.elapsed().as_secs_f64())?;
+                Some(reason.to_string() + &note)
             }
         };
         Ok(StageReport { stage, reason, seconds: started.elapsed().as_secs_f64() })
@@ -212,34 +228,29 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// [`PipelineError`] if a file cannot be read or written.
-    pub fn note_done(&self, stage: StageName, seconds: f64) -> Result<(), PipelineError> {
+    pub fn note_done(
+        &mut self,
+        stage: StageName,
+        work: Unstamped,
+        seconds: f64,
+    ) -> Result<(), PipelineError> {
+        self.make_paths_absolute()?;
         let noted = stage.reads().iter().all(|earlier| Stamp::read(&earlier.folder(self.run)).is_some());
         if noted {
-            Stamp::make(&stage.folder(self.run), self.inputs(stage)?, seconds)?;
+            work.finish(self.inputs(stage)?, seconds)?;
         }
         Ok(())
     }
 
-    fn check(&self, stage: StageName, inputs: &str) -> Result<Stamp, Reason> {
+    fn check(&self, stage: StageName, inputs: &Inputs) -> Result<Stamp, Reason> {
         if stage == StageName::Embed && self.config.embed.method == EmbedMethod::Given {
             return Err(Reason::Given);
         }
         Stamp::check(&stage.folder(self.run), inputs)
     }
 
-    /// Fills in the settings that follow from the size of the graph.
-    fn fill_in_for(&mut self, num_nodes: usize) -> Result<(), PipelineError> {
-        let Config { partition, patch, embed, .. } = &mut self.config;
-        let bounds = patch.overlap_bounds(embed.dim)?;
-        (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));
-        if partition.size == NumClusters::Auto {
-            partition.size = NumClusters::Clusters(partition.num_clusters(num_nodes, bounds.half_min())?);
-        }
-        Ok(())
-    }
-
-    /// Does one stage, from files to files.
-    fn execute(&self, stage: StageName, progress: &dyn Progress) -> Result<(), PipelineError> {
+    /// Does one stage, from files to files; what else there is to tell about it.
+    fn execute(&self, stage: StageName, progress: &dyn Progress) -> Result<String, PipelineError> {
         let Config { seed, partition: clustering, patch, embed, align, evaluate, .. } = &self.config;
         let run = self.run;
         match stage {
@@ -257,8 +268,12 @@ impl<'a> Pipeline<'a> {
                 write_patches(run, &patches, &report)?;
             }
             StageName::Embed => {
-                embed_run(run, embed, None, *seed, progress)?;
+                let summary = embed_run(run, embed, None, *seed, progress)?;
                 self.remove_other_embeddings()?;
+                let (kept, new) = (summary.kept.len(), summary.embedded.len());
+                if kept > 0 {
+                    return Ok(format!("; {kept} of {} patches were there", kept + new));
+                }
             }
             StageName::Align => {
                 align_run(run, align, *seed, progress)?;
@@ -268,7 +283,7 @@ impl<'a> Pipeline<'a> {
                 evaluate_run(run, evaluate, *seed, progress)?;
             }
         }
-        Ok(())
+        Ok(String::new())
     }
 
     fn graph(&self) -> Result<Graph, PipelineError> {
@@ -324,16 +339,4 @@ impl<'a> Pipeline<'a> {
         let array = npy::read::<f32>(&path).map_err(|source| PipelineError::Array { path, source })?;
         Ok(write_array(&target, &array.shape, &array.values)?)
     }
-}
-
-/// Writes the settings, defaults filled in, so that the run can be repeated.
-fn write_settings(run: &RunDir, config: &Config) -> Result<(), PipelineError> {
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(write_atomically(&run.settings(), |sink| {
-        writeln!(
-            sink,
-            "# local2global {version}; repeat with `l2g run --config run.toml`\n{}",
-            config.to_toml()
-        )
-    })?)
 }

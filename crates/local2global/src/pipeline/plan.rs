@@ -62,6 +62,7 @@ impl Pipeline<'_> {
     /// # Errors
     /// [`PipelineError`] if the graph cannot be read, or a setting makes no sense.
     pub fn plan(&mut self, progress: &dyn Progress) -> Result<Plan, PipelineError> {
+        self.check_settings()?;
         let mut stages: Vec<PlannedStage> = Vec::new();
         let mut estimate = Estimate::default();
         for stage in StageName::ALL {
@@ -82,21 +83,27 @@ impl Pipeline<'_> {
 
     fn estimate(&mut self, stored: bool, progress: &dyn Progress) -> Result<Estimate, PipelineError> {
         if stored {
-            return self.estimate_for(&store::open(&self.run.graph())?.0);
+            return self.settle_and_estimate(&store::open(&self.run.graph())?.0);
         }
         match self.source {
-            GraphSource::Memory(loaded) => self.estimate_for(&loaded.graph),
+            GraphSource::Memory(loaded) => self.settle_and_estimate(&loaded.graph),
             GraphSource::Settings(folders) => {
                 let config = &self.config.graph;
                 let name = config.input.as_deref().unwrap_or("cora");
                 let loaded = builtin::open(name, folders, config, progress)?;
-                self.estimate_for(&loaded.graph)
+                let loaded = loaded.hold_out(config.hold_out, self.config.seed)?;
+                self.settle_and_estimate(&loaded.graph)
             }
         }
     }
 
-    fn estimate_for(&mut self, graph: &Graph) -> Result<Estimate, PipelineError> {
-        self.fill_in_for(graph.num_nodes())?;
+    fn settle_and_estimate(&mut self, graph: &Graph) -> Result<Estimate, PipelineError> {
+        self.settle_for(graph)?;
+        self.estimate_for(graph)
+    }
+
+    /// What a run takes, all settings filled in.
+    pub(super) fn estimate_for(&self, graph: &Graph) -> Result<Estimate, PipelineError> {
         let Config { partition, patch, embed, evaluate, .. } = &self.config;
         let bounds = patch.overlap_bounds(embed.dim)?;
         let (nodes, dim) = (graph.num_nodes(), embed.dim);

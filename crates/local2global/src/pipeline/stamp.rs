@@ -1,22 +1,24 @@
 //! What a finished stage was made from, and what it left: `stage.json` in its folder.
 //!
 //! ```text
-//! inputs   digest of the stage's settings, the seed, the version, and the outputs of the
-//!          stages it reads
+//! inputs   version, seed, settings, and digests of the files outside the run folder and of
+//!          the outputs of the stages that it was made from
 //! files    name, size and digest of every file in the folder
 //! output   digest of the arrays among them, which is what later stages read
 //! ```
 //!
-//! The stamp is written last and removed first, so a folder with a stamp is finished. Records
-//! in JSON tell seconds too, which differ from run to run; so they do not enter `output`.
+//! The stamp is written last and removed first, so a folder with a stamp is finished; where the
+//! work fails before it has touched a file, the stamp comes back. Records in JSON tell seconds
+//! too, which differ from run to run; so they do not enter `output`.
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::Inputs;
 use crate::digest::{self, Digest};
 use crate::run_dir::{FileError, write_json};
 
@@ -29,8 +31,8 @@ const UNFINISHED: &str = ".writing-";
 /// The stamp of a finished stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The digest of what the stage was made from.
-    pub inputs: String,
+    /// What the stage was made from.
+    pub inputs: Inputs,
     /// The digest of what it left for later stages.
     pub output: String,
     /// How long it took.
@@ -49,12 +51,15 @@ struct StampedFile {
 /// Why a stage has to be done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// It was never finished.
+    /// It was never begun.
     #[error("not done yet")]
     Missing,
-    /// It was made from other inputs or settings.
-    #[error("inputs or settings have changed")]
-    Changed,
+    /// It was begun and not finished.
+    #[error("was not finished")]
+    Unfinished,
+    /// It was made from other inputs or settings: which, in words.
+    #[error("{0}")]
+    Changed(String),
     /// A file is not what the stage left.
     #[error("`{0}` is damaged or missing")]
     Damaged(String),
@@ -71,17 +76,25 @@ impl Stamp {
     ///
     /// # Errors
     /// The reason why the stage has to be done.
-    pub fn check(folder: &Path, inputs: &str) -> Result<Self, Reason> {
-        let bytes = fs::read(folder.join(FILE)).map_err(|_| Reason::Missing)?;
+    pub fn check(folder: &Path, inputs: &Inputs) -> Result<Self, Reason> {
+        let bytes = fs::read(folder.join(FILE)).map_err(|_| {
+            let begun = names(folder).is_ok_and(|names| !names.is_empty());
+            if begun { Reason::Unfinished } else { Reason::Missing }
+        })?;
         let stamp: Self = serde_json::from_slice(&bytes).map_err(|_| Reason::Damaged(FILE.into()))?;
-        if stamp.inputs != inputs {
-            return Err(Reason::Changed);
+        if stamp.inputs != *inputs {
+            return Err(Reason::Changed(inputs.changes_since(&stamp.inputs)));
         }
-        let damaged = stamp.files.par_iter().find_first(|file| !file.is_intact(folder));
-        match damaged {
-            Some(file) => Err(Reason::Damaged(file.name.clone())),
+        match stamp.damaged(folder) {
+            Some(file) => Err(Reason::Damaged(file)),
             None => Ok(stamp),
         }
+    }
+
+    /// The first file that is not what the stage left.
+    pub(super) fn damaged(&self, folder: &Path) -> Option<String> {
+        let damaged = self.files.par_iter().find_first(|file| !file.is_intact(folder));
+        damaged.map(|file| file.name.clone())
     }
 
     /// The stamp of a folder whoever made it, without a look at its other files.
@@ -93,7 +106,7 @@ impl Stamp {
     ///
     /// # Errors
     /// [`FileError`] if a file cannot be read, or the stamp cannot be written.
-    pub fn make(folder: &Path, inputs: String, seconds: f64) -> Result<Self, FileError> {
+    pub fn make(folder: &Path, inputs: Inputs, seconds: f64) -> Result<Self, FileError> {
         let names = names(folder)?;
         let stamped: Result<Vec<StampedFile>, FileError> =
             names.into_par_iter().map(|name| StampedFile::of(folder, name)).collect();
@@ -108,17 +121,48 @@ impl Stamp {
         Ok(stamp)
     }
 
-    /// Takes the stamp off a folder.
+    /// Takes the stamp off a folder that is to be worked in.
     ///
     /// # Errors
     /// [`FileError`] if it cannot be removed.
-    pub fn remove(folder: &Path) -> Result<(), FileError> {
+    pub fn take_off(folder: &Path) -> Result<Unstamped, FileError> {
+        let old = Self::read(folder);
         let stamp = folder.join(FILE);
         match fs::remove_file(&stamp) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(FileError::at("remove", &stamp)(error))
             }
-            _ => Ok(()),
+            _ => Ok(Unstamped { folder: folder.to_owned(), old }),
+        }
+    }
+}
+
+/// A folder that is worked in. Dropped without [`Unstamped::finish`] it gets its old stamp back,
+/// if all that was there is still there.
+#[derive(Debug)]
+pub struct Unstamped {
+    folder: PathBuf,
+    old: Option<Stamp>,
+}
+
+impl Unstamped {
+    /// Stamps the folder, whose stage is done.
+    ///
+    /// # Errors
+    /// As [`Stamp::make`].
+    pub fn finish(mut self, inputs: Inputs, seconds: f64) -> Result<Stamp, FileError> {
+        self.old = None;
+        Stamp::make(&self.folder, inputs, seconds)
+    }
+}
+
+impl Drop for Unstamped {
+    fn drop(&mut self) {
+        let Some(old) = self.old.take() else { return };
+        let stamped = old.files.iter().map(|file| &file.name);
+        if names(&self.folder).is_ok_and(|names| stamped.eq(&names)) && old.damaged(&self.folder).is_none() {
+            // Without a stamp the stage would be done again, so nothing is lost if this fails.
+            let _ = write_json(&self.folder.join(FILE), &old);
         }
     }
 }
@@ -184,15 +228,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.npy"), b"numbers").unwrap();
         fs::write(folder.path().join("a.json"), b"seconds").unwrap();
-        let stamp = Stamp::make(folder.path(), "inputs".into(), 1.0).unwrap();
+        let stamp = Stamp::make(folder.path(), Inputs::default(), 1.0).unwrap();
         (folder, stamp)
     }
 
     #[test]
     fn a_finished_stage_is_recognised() {
         let (folder, stamp) = stamped();
-        assert_eq!(Stamp::check(folder.path(), "inputs"), Ok(stamp));
-        assert_eq!(Stamp::check(folder.path(), "others"), Err(Reason::Changed));
+        assert_eq!(Stamp::check(folder.path(), &Inputs::default()), Ok(stamp));
+        let others = Inputs::of_seed(7);
+        assert_eq!(Stamp::check(folder.path(), &others), Err(Reason::Changed("seed is 7, was 0".into())));
     }
 
     #[test]
@@ -207,7 +252,7 @@ mod tests {
         for (name, damage) in damages {
             let (folder, _) = stamped();
             damage(&folder.path().join(name));
-            assert_eq!(Stamp::check(folder.path(), "inputs"), Err(Reason::Damaged(name.into())));
+            assert_eq!(Stamp::check(folder.path(), &Inputs::default()), Err(Reason::Damaged(name.into())));
         }
     }
 
@@ -215,10 +260,10 @@ mod tests {
     fn records_do_not_enter_the_output() {
         let (folder, stamp) = stamped();
         fs::write(folder.path().join("a.json"), b"other seconds").unwrap();
-        let again = Stamp::make(folder.path(), "inputs".into(), 2.0).unwrap();
+        let again = Stamp::make(folder.path(), Inputs::default(), 2.0).unwrap();
         assert_eq!(again.output, stamp.output);
         fs::write(folder.path().join("a.npy"), b"other numbers").unwrap();
-        assert_ne!(Stamp::make(folder.path(), "inputs".into(), 2.0).unwrap().output, stamp.output);
+        assert_ne!(Stamp::make(folder.path(), Inputs::default(), 2.0).unwrap().output, stamp.output);
     }
 
     #[test]
@@ -226,9 +271,24 @@ mod tests {
         let (folder, _) = stamped();
         fs::write(folder.path().join(".writing-x1"), b"half").unwrap();
         tidy(folder.path()).unwrap();
-        Stamp::remove(folder.path()).unwrap();
-        Stamp::remove(folder.path()).unwrap();
-        assert_eq!(all_names(folder.path()).unwrap(), ["a.json", "a.npy"]);
-        assert_eq!(Stamp::check(folder.path(), "inputs"), Err(Reason::Missing));
+        assert_eq!(all_names(folder.path()).unwrap(), ["a.json", "a.npy", "stage.json"]);
+    }
+
+    #[test]
+    fn work_that_fails_before_it_touches_a_file_leaves_the_stage_finished() {
+        let (folder, stamp) = stamped();
+        let folder = folder.path();
+        let check = || Stamp::check(folder, &Inputs::default());
+        let work = Stamp::take_off(folder).unwrap();
+        assert_eq!(check(), Err(Reason::Unfinished));
+        drop(work);
+        assert_eq!(check(), Ok(stamp));
+        let work = Stamp::take_off(folder).unwrap();
+        fs::write(folder.join("b.npy"), b"more").unwrap();
+        drop(work);
+        assert_eq!(check(), Err(Reason::Unfinished));
+        let empty = tempfile::tempdir().unwrap();
+        drop(Stamp::take_off(empty.path()).unwrap());
+        assert_eq!(Stamp::check(empty.path(), &Inputs::default()), Err(Reason::Missing));
     }
 }

@@ -1,0 +1,170 @@
+//! Nothing outdated is used and nothing is lost, through the real binary.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{l2g, prepared, run, stages, text};
+use serde_json::Value;
+
+/// A line for each node of the graph: its id, and a part that changes with it.
+fn lines(of_node: impl Fn(usize) -> String) -> String {
+    (0..240).map(|node| format!("{node} {}\n", of_node(node))).collect()
+}
+
+#[test]
+fn files_that_settings_name_are_read_anew_when_they_change() {
+    let folder = prepared();
+    let folder = folder.path();
+    let write = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
+    let half = |first: usize| lines(|node| if node < first { "train".into() } else { "test".into() });
+    let given = ["--set", "partition.method=given", "--set", "partition.file=clusters.txt"];
+    let given = [&given[..], &["--set", "evaluate.split=split.txt"]].concat();
+    // Given clusters have no number to choose.
+    let fast: Vec<&str> = run("run", &given);
+    write("clusters.txt", lines(|node| (node / 60).to_string()));
+    write("split.txt", half(100));
+    stages(folder, &fast);
+    assert!(stages(folder, &fast).values().all(|reason| reason == "kept"));
+    write("split.txt", half(200));
+    let scored = stages(folder, &fast);
+    assert!(scored["evaluate"].ends_with("split.txt` has changed"), "{scored:?}");
+    assert_eq!(scored["align"], "kept");
+    write("clusters.txt", lines(|node| (node / 80).to_string()));
+    let split = stages(folder, &fast);
+    assert!(split["partition"].ends_with("clusters.txt` has changed"), "{split:?}");
+    assert_eq!(split["patch"], "partition has changed");
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_its_folder_as_it_was() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("run", &[]));
+    let settings = fs::read(folder.join("run/run.toml")).unwrap();
+    for wrong in [
+        "evaluate.repeats=0",
+        "evaluate.train_share=2",
+        "evaluate.split=nowhere.txt",
+        "evaluate.tasks=[\"link-prediction\"]",
+        "align.tolerance=0",
+        "align.levels=99",
+        "embed.epochs=0",
+        "embed.learning_rate=nan",
+        "partition.clusters=99999",
+        "patch.degree=-1",
+    ] {
+        for dry in [&["--dry-run"][..], &[]] {
+            let output = l2g(folder, &run("run", &[&["--set", wrong], dry].concat()));
+            assert_eq!(output.status.code(), Some(1), "{wrong} {dry:?}: {}", text(&output));
+            assert!(!text(&output).contains("done in"), "{wrong}: {}", text(&output));
+        }
+        assert!(fs::read(folder.join("run/run.toml")).unwrap() == settings, "{wrong}");
+    }
+    let output = l2g(folder, &["evaluate", "run", "--tasks", "link-prediction"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(l2g(folder, &["embed", "run", "--only", "1"]).status.success());
+    let again = stages(folder, &run("run", &[]));
+    assert!(again.values().all(|reason| reason == "kept"), "{again:?}");
+}
+
+#[test]
+fn an_embedding_of_another_graph_is_not_exported_or_scored() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("run", &[]));
+    // As many nodes, but others.
+    let other = ["generate", "block-model", "--nodes", "240", "--out", "other.npz", "--quiet"];
+    assert!(l2g(folder, &other).status.success());
+    assert!(l2g(folder, &["graph", "other.npz", "--out", "run", "--quiet"]).status.success());
+    for command in [&["export", "run", "--format", "csv"][..], &["evaluate", "run"], &["align", "run"]] {
+        let output = l2g(folder, command);
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+        let told = text(&output);
+        assert!(told.contains("1-graph` has changed since"), "{told}");
+        assert!(told.contains("hint: bring the folder up to date with `l2g run`"), "{told}");
+    }
+}
+
+#[test]
+fn a_damaged_embedding_is_not_exported_and_outdated_exports_are_written_anew() {
+    let folder = prepared();
+    let folder = folder.path();
+    let columns = || {
+        let csv = fs::read_to_string(folder.join("run/export/embedding.csv")).unwrap();
+        csv.lines().next().unwrap().split(',').count()
+    };
+    stages(folder, &run("run", &["--export", "csv"]));
+    assert_eq!(columns(), 5);
+    stages(folder, &run("run", &["--set", "embed.dim=3"]));
+    assert_eq!(columns(), 4);
+    let embedding = folder.join("run/5-alignment/embedding.npy");
+    let mut bytes = fs::read(&embedding).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&embedding, bytes).unwrap();
+    let output = l2g(folder, &["export", "run", "--format", "csv"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("embedding.npy` is not what its stage left"), "{}", text(&output));
+}
+
+#[test]
+fn settings_name_the_same_files_wherever_they_are_read() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("run", &[]));
+    let elsewhere = folder.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("graph.npz"), b"something else").unwrap();
+    let found = stages(&elsewhere, &["run", "--config", "../run/run.toml", "--out", "../run"]);
+    assert!(found.values().all(|reason| reason == "kept"), "{found:?}");
+}
+
+fn graph(folder: &Path, edges: &str) {
+    fs::write(folder.join("edges.txt"), edges).unwrap();
+}
+
+#[test]
+fn a_graph_in_parts_is_refused_before_anything_is_trained() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let ring = |first: usize| (0..60).map(move |k| format!("{} {}\n", first + k, first + (k + 1) % 60));
+    graph(folder, &ring(0).chain(ring(60)).collect::<String>());
+    let usual = ["run", "edges.txt", "--component", "all", "--out", "run", "--set", "embed.dim=2"];
+    let usual = [&usual[..], &["--set", "patch.min_overlap=8", "--set", "embed.method=spectral"]].concat();
+    let output = l2g(folder, &usual);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let told = text(&output);
+    assert!(told.contains("error: graph falls into parts: 2 groups of patches"), "{told}");
+    assert!(!folder.join("run/4-embeddings").exists());
+    let bridged = l2g(folder, &[&usual[..], &["--set", "patch.bridge=true"]].concat());
+    assert!(bridged.status.success(), "{}", text(&bridged));
+}
+
+#[test]
+fn tasks_that_a_graph_does_not_allow_are_left_out_unless_they_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    graph(folder, "a b\nb c\nc a\n");
+    let usual =
+        ["run", "edges.txt", "--out", "run", "--set", "embed.dim=1", "--set", "embed.method=spectral"];
+    let output = l2g(folder, &[&usual[..], &["--json", "--quiet"]].concat());
+    assert!(output.status.success(), "{}", text(&output));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reason = record["left_out"]["reconstruction"].as_str().unwrap();
+    assert_eq!(reason, "reconstruction needs edges and non-edges, found 3 and 0");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("\"nodes\":3").count(), 1);
+    let asked = l2g(folder, &[&usual[..], &["--set", "evaluate.tasks=[\"reconstruction\"]"]].concat());
+    assert_eq!(asked.status.code(), Some(1));
+}
+
+#[test]
+fn more_memory_than_the_machine_has_is_refused() {
+    let folder = prepared();
+    let output = l2g(folder.path(), &["run", "graph.npz", "--out", "run", "--set", "embed.dim=2000000"]);
+    let told = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("of memory, and the machine has"), "{told}");
+}

@@ -1,0 +1,106 @@
+//! The settings of a run: checked before anything is done, filled in, and written down.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::{GraphSource, Pipeline, PipelineError};
+use crate::align::AlignFilesError;
+use crate::config::Config;
+use crate::graph::Graph;
+use crate::graph::builtin::{self, Source};
+use crate::memory;
+use crate::partition::{NumClusters, PartitionMethod};
+use crate::patch::PatchReport;
+use crate::run_dir::{FileError, RunDir, write_atomically};
+
+impl Pipeline<'_> {
+    /// Checks all that can be checked without the graph, and makes paths independent of the
+    /// folder that the program was started in.
+    pub(super) fn check_settings(&mut self) -> Result<(), PipelineError> {
+        let Config { partition, patch, embed, align, evaluate, .. } = &self.config;
+        embed.check()?;
+        patch.check(embed.dim)?;
+        // More nodes than any graph has: only a number of none is refused.
+        partition.num_clusters(usize::MAX, 1)?;
+        align.check().map_err(AlignFilesError::from)?;
+        evaluate.check()?;
+        self.make_paths_absolute()
+    }
+
+    /// Replaces relative paths by absolute ones, so that `run.toml` names the same files wherever
+    /// it is read.
+    pub(super) fn make_paths_absolute(&mut self) -> Result<(), PipelineError> {
+        let Config { graph, partition, evaluate, embed, .. } = &mut self.config;
+        if let (GraphSource::Settings(folders), Some(input)) = (&self.source, &mut graph.input)
+            && let Source::File(path) = builtin::locate(input, folders)?
+        {
+            *input = absolute(&path)?.display().to_string();
+        }
+        let file = match &mut partition.method {
+            PartitionMethod::Given(given) => given.file.as_mut(),
+            _ => None,
+        };
+        let coordinates = Some(&mut embed.coordinates).filter(|path| !path.as_os_str().is_empty());
+        let paths =
+            [graph.features.as_mut(), graph.labels.as_mut(), file, evaluate.split.as_mut(), coordinates];
+        for path in paths.into_iter().flatten() {
+            *path = absolute(path)?;
+        }
+        Ok(())
+    }
+
+    /// Fills in the settings that follow from the graph, and checks those that depend on it.
+    pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
+        let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
+        let bounds = patch.overlap_bounds(embed.dim)?;
+        (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));
+        let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
+        if partition.size == NumClusters::Auto {
+            partition.size = NumClusters::Clusters(clusters);
+        }
+        Ok(evaluate.check_for(graph)?)
+    }
+
+    /// Checks that the machine has the memory that a run is estimated to take, or half of it: the
+    /// estimate is rough.
+    pub(super) fn check_memory(&self, graph: &Graph) -> Result<(), PipelineError> {
+        let needed = self.estimate_for(graph)?.memory_bytes;
+        match memory::total_bytes() {
+            Some(there) if needed / 2 > there => Err(PipelineError::Memory { needed, there }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that all patches can be aligned, before any is trained.
+    pub(super) fn check_joined(&self) -> Result<(), PipelineError> {
+        let path = self.run.patches().join("patches.json");
+        let bytes = fs::read(&path).map_err(FileError::at("read", &path))?;
+        let report: PatchReport = serde_json::from_slice(&bytes)
+            .map_err(|error| FileError::at("understand", &path)(error.into()))?;
+        match report.connected {
+            true => Ok(()),
+            false => Err(PipelineError::Parts { groups: report.groups.len() }),
+        }
+    }
+}
+
+/// The path from the root; one that leads nowhere is left as people know it.
+fn absolute(path: &Path) -> Result<PathBuf, FileError> {
+    match path.exists() {
+        true => std::path::absolute(path).map_err(FileError::at("find", path)),
+        false => Ok(path.to_owned()),
+    }
+}
+
+/// Writes the settings, defaults filled in, so that the run can be repeated.
+pub(super) fn write_settings(run: &RunDir, config: &Config) -> Result<(), PipelineError> {
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(write_atomically(&run.settings(), |sink| {
+        writeln!(
+            sink,
+            "# local2global {version}; repeat with `l2g run --config run.toml`\n{}",
+            config.to_toml()
+        )
+    })?)
+}
