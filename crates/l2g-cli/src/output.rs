@@ -106,7 +106,9 @@ pub(crate) fn bytes(count: u64) -> String {
 /// With `--json`, the object on standard output has the key `error`.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
 pub(crate) fn print_error(error: &anyhow::Error, json: bool, log: Log) {
-    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    // Some errors tell their cause themselves.
+    causes.dedup_by(|cause, told| told.ends_with(cause.as_str()));
     if json {
         println!("{}", serde_json::json!({ "error": causes.join(": ") }));
     }
@@ -114,9 +116,8 @@ pub(crate) fn print_error(error: &anyhow::Error, json: bool, log: Log) {
         let hint = hints::for_error(error);
         return log_line("error", &serde_json::json!({ "error": causes.join(": "), "hint": hint }));
     }
-    eprintln!("error: {error}");
-    for cause in error.chain().skip(1) {
-        eprintln!("  caused by: {cause}");
+    for (index, cause) in causes.iter().enumerate() {
+        eprintln!("{} {cause}", if index == 0 { "error:" } else { "  caused by:" });
     }
     if let Some(hint) = hints::for_error(error) {
         eprintln!("hint: {hint}");

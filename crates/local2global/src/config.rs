@@ -120,6 +120,8 @@ fn parse_value(text: &str) -> Value {
 
 /// Makes a readable error of what serde says about the value at `path`.
 fn refusal(path: &str, message: &str) -> ConfigError {
+    // The place, which some errors add, is known already.
+    let message = message.lines().next().unwrap_or_default();
     let mut quoted = message.split('`').skip(1).step_by(2);
     match quoted.next() {
         Some(unknown) if message.starts_with("unknown field") => {
@@ -132,8 +134,37 @@ fn refusal(path: &str, message: &str) -> ConfigError {
             let suggestion = nearest(unknown, quoted).map(|name| format!("{parent}{name}"));
             ConfigError::Unknown { key: format!("{parent}{unknown}"), suggestion }
         }
-        _ => ConfigError::Value { key: path.to_owned(), problem: message.trim_end().to_owned() },
+        Some(unknown) if message.starts_with("unknown variant") => {
+            let known: Vec<&str> = quoted.collect();
+            let suggestion = nearest(unknown, known.iter().copied());
+            let suggestion = suggestion.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            let problem = format!("`{unknown}` is none of {}{suggestion}", known.join(", "));
+            ConfigError::Value { key: path.to_owned(), problem }
+        }
+        _ => ConfigError::Value { key: path.to_owned(), problem: in_plain_words(message) },
     }
+}
+
+/// What serde says about a value of the wrong type, without the names of types.
+fn in_plain_words(message: &str) -> String {
+    let Some((found, expected)) =
+        message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: ")).and_then(|rest| {
+            let (found, expected) = rest.rsplit_once(", expected ")?;
+            Some((found, expected))
+        })
+    else {
+        return message.to_owned();
+    };
+    let needed = match expected {
+        "usize" | "u64" | "u32" => "a whole number",
+        "f64" | "f32" => "a number",
+        "a boolean" => "true or false",
+        "a sequence" => "a list such as [\"a\", \"b\"]",
+        _ if expected.starts_with("struct") => "a table",
+        _ if expected.contains("string") => "text",
+        other => other,
+    };
+    format!("found {found}, needed {needed}")
 }
 
 /// The most similar of the known names, if any is similar at all.
@@ -191,8 +222,20 @@ mod tests {
 
     #[test]
     fn bad_values_name_their_key() {
-        let error = Config::new("", &["graph.component=biggest".into()]).unwrap_err().to_string();
-        assert!(error.starts_with("setting `graph.component`: unknown variant `biggest`"), "{error}");
+        let error = Config::new("", &["graph.component=enormous".into()]).unwrap_err().to_string();
+        assert_eq!(error, "setting `graph.component`: `enormous` is none of largest, all");
+        let error = |pair: &str| Config::new("", &[pair.into()]).unwrap_err().to_string();
+        assert!(
+            error("embed.method=vgea").ends_with("; did you mean `vgae`?"),
+            "{}",
+            error("embed.method=vgea")
+        );
+        assert_eq!(
+            error("embed.dim=many"),
+            "setting `embed.dim`: found string \"many\", needed a whole number"
+        );
+        assert_eq!(error("embed=3"), "setting `embed`: found integer `3`, needed a table");
+        assert!(error("evaluate.tasks=classification").contains("needed a list such as [\"a\", \"b\"]"));
         let error = Config::new("", &["graph.hold_out=1.5".into()]).unwrap_err().to_string();
         assert!(error.starts_with("setting `graph.hold_out`: found 1.5, needed at least 0"), "{error}");
         assert_eq!(Config::new("", &["graph".into()]).unwrap_err(), ConfigError::Pair("graph".into()));

@@ -280,7 +280,7 @@ fn bad_text_is_named_with_its_line() {
     assert_eq!(at("h.csv", "a,b\n\"c,d\n"), "h.csv:2: file is cut off or damaged: a quote is not closed");
     // Far into the file, in a later block.
     let long = "1 2\n".repeat(600_000) + "1 x\n";
-    assert_eq!(at("i.txt", &long), "i.txt:600001: node id `x` is not an integer, as the ones before it are");
+    assert_eq!(at("i.txt", &long), "i.txt:600001: node id `x` is not a plain integer, as the others are");
 }
 
 #[test]

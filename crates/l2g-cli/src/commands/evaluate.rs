@@ -158,6 +158,9 @@ fn class_rows(scores: &ClassificationScores) -> Vec<(&'static str, String)> {
             ("", format!("on {nodes}, {} random split{plural}: {parts}", scores.repeats))
         }
     });
+    if scores.multi_label {
+        rows.push(("", format!("nodes have several of {} classes", scores.classes)));
+    }
     if scores.unfinished_fits > 0 {
         let text = format!("{} classifiers did not reach their optimum", scores.unfinished_fits);
         rows.push(("warning", text));

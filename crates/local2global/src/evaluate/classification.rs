@@ -32,6 +32,9 @@ pub struct ClassificationScores {
     pub of_nodes: usize,
     /// Classes that labelled nodes can have.
     pub classes: usize,
+    /// Whether a node can have several of them.
+    #[serde(default)]
+    pub multi_label: bool,
     /// Nodes a classifier is trained on.
     pub train_nodes: usize,
     /// Nodes it is tested on.
@@ -88,6 +91,7 @@ pub fn classification(
         nodes: train_nodes + test_nodes,
         of_nodes,
         classes: labels.num_classes(),
+        multi_label: matches!(labels.kind(), LabelKind::Multi(_)),
         train_nodes,
         test_nodes,
         given_split: config.split.is_some(),

@@ -1,5 +1,7 @@
 //! What a run would do, told beforehand.
 
+use std::io;
+
 use rayon::current_num_threads;
 use serde::Serialize;
 
@@ -10,6 +12,7 @@ use crate::embed::memory::PatchSize;
 use crate::graph::{Features, Graph, builtin, store};
 use crate::patch::Cover;
 use crate::progress::Progress;
+use crate::run_dir::FileError;
 
 /// Up to about so many rows, alignment may decompose its matrix as a whole.
 const DENSE_ROWS: u64 = 3500;
@@ -63,6 +66,10 @@ impl Pipeline<'_> {
     /// [`PipelineError`] if the graph cannot be read, or a setting makes no sense.
     pub fn plan(&mut self, progress: &dyn Progress) -> Result<Plan, PipelineError> {
         self.check_settings()?;
+        let root = self.run.root();
+        if root.exists() && !root.is_dir() {
+            return Err(FileError::at("create", root)(io::ErrorKind::NotADirectory.into()).into());
+        }
         let mut stages: Vec<PlannedStage> = Vec::new();
         let mut estimate = Estimate::default();
         for stage in StageName::ALL {
@@ -147,7 +154,9 @@ impl Pipeline<'_> {
             + patch_bytes
             + 8 * dim_u64 * nodes_u64
             + 4 * nodes_u64
-            + patches_u64 * rotations;
+            + patches_u64 * rotations
+            // The whole graph at once, as it is trained and as it is scored.
+            + if evaluate.full { 8 * dim_u64 * nodes_u64 } else { 0 };
         // Reading a graph takes some 2.4 times its size.
         let memory_bytes = BASE_BYTES + (5 * graph_bytes / 2).max(graph_bytes + training.max(aligning));
         let mapped_bytes = patch_bytes.max(graph_bytes);

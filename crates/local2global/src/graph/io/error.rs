@@ -100,7 +100,7 @@ pub enum Problem {
     #[error("expected a node id, found nothing")]
     EmptyId,
 
-    #[error("node id `{0}` is not an integer, as the ones before it are")]
+    #[error("node id `{0}` is not a plain integer, as the others are")]
     NotInteger(String),
 
     #[error("node id {0} is negative")]

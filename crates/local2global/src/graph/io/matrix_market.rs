@@ -32,7 +32,9 @@ pub(crate) fn read(path: &Path, progress: &dyn Progress) -> Result<Input, ReadEr
         target: 1,
         weight: preamble.has_values.then_some(2),
         string_ids: false,
+        guessed_integers: false,
         header_line: None,
+        first_line: 0,
         matrix_size: Some(preamble.num_nodes),
     };
     let mut builder = RawEdgesBuilder::default();

@@ -2,7 +2,9 @@
 //!
 //! Everything is found out from the first lines, unless the user says it. A header is
 //! a first line whose words are known column names, or that has words where the lines
-//! after it have integers.
+//! after it have integers. Lines that begin with `#` or `%` are comments before the first edge.
+//! Below a header none are; without one, those that begin with `#`, and, where ids are integers,
+//! with `%`.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,11 +48,19 @@ pub(crate) struct Layout {
     pub(crate) weight: Option<usize>,
     /// Whether ids are text.
     pub(crate) string_ids: bool,
+    /// Whether ids were taken for integers because all looked so. One with leading zeros, as in
+    /// `007`, is then none: it would become another id.
+    pub(crate) guessed_integers: bool,
     /// The line of the header, counted from 0, if there is one.
     pub(crate) header_line: Option<u64>,
+    /// The first line that is no comment.
+    pub(crate) first_line: u64,
     /// If the edges are entries of a matrix: its size. Ids then count from 1.
     pub(crate) matrix_size: Option<u64>,
 }
+
+/// The layout is found out from this many lines after the first.
+const SAMPLE_LINES: usize = 999;
 
 const SOURCE_NAMES: [&str; 9] =
     ["src", "source", "from", "fromnodeid", "u", "node1", "id1", "head", "sourcenodeid"];
@@ -73,6 +83,18 @@ pub(crate) fn is_comment(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start(), [] | [b'#' | b'%', ..])
 }
 
+impl Layout {
+    /// Whether a line holds no edge. After a header every line does: an id may begin with `#`.
+    pub(crate) fn passes_over(&self, line: &[u8], number: u64) -> bool {
+        match line.trim_ascii_start() {
+            [] => true,
+            [b'#', ..] if self.header_line.is_none() => true,
+            [b'%', ..] if self.header_line.is_none() && !self.string_ids => true,
+            _ => number < self.first_line || self.header_line == Some(number),
+        }
+    }
+}
+
 /// What the user says about the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LayoutOptions {
@@ -88,12 +110,20 @@ pub(crate) struct LayoutOptions {
 /// The line, counted from 0, and what is wrong there.
 pub(crate) fn detect(start: &[u8], options: LayoutOptions) -> Result<Layout, (Option<u64>, Problem)> {
     let lines = (0_u64..).zip(start.split(|&byte| byte == b'\n'));
-    let mut lines = lines.filter(|(_, line)| !is_comment(line)).take(1000);
-    let (first_number, first_line) = lines.next().ok_or((None, Problem::NoEdges))?;
+    let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let (first_number, first_line) =
+        lines.find(|(_, line)| !is_comment(line)).ok_or((None, Problem::NoEdges))?;
     let at_first = |problem| (Some(first_number), problem);
     let separator = options.separator.unwrap_or_else(|| Separator::guess(first_line));
     let first = split(first_line, separator).map_err(at_first)?;
-    let later: Vec<Vec<String>> = lines.map_while(|(_, line)| split(line, separator).ok()).collect();
+    let (mut later, mut all_later): (Vec<Vec<String>>, _) = (Vec::new(), Vec::new());
+    for (_, line) in lines.take(SAMPLE_LINES) {
+        let Ok(fields) = split(line, separator) else { break };
+        if !is_comment(line) {
+            later.push(fields.clone());
+        }
+        all_later.push(fields);
+    }
 
     let columns = named_columns(&first);
     let header = is_header(&first, &later, columns.is_some(), options).map_err(at_first)?;
@@ -101,10 +131,11 @@ pub(crate) fn detect(start: &[u8], options: LayoutOptions) -> Result<Layout, (Op
         Some(columns) if header => columns,
         _ => positions(first.len()).map_err(at_first)?,
     };
+    let later = if header { all_later } else { later };
     let data = later.iter().chain((!header).then_some(&first));
     let ids_are_integers = data
         .flat_map(|fields| [fields.get(source), fields.get(target)])
-        .all(|id| id.is_none_or(|id| looks_like_integer(id)));
+        .all(|id| id.is_none_or(|id| looks_like_integer(id) && !has_leading_zeros(id.as_bytes())));
     let string_ids = match options.ids {
         IdKind::Auto => !ids_are_integers,
         IdKind::Integer => false,
@@ -112,7 +143,19 @@ pub(crate) fn detect(start: &[u8], options: LayoutOptions) -> Result<Layout, (Op
     };
     let header_line = header.then_some(first_number);
     let num_fields = first.len();
-    Ok(Layout { separator, num_fields, source, target, weight, string_ids, header_line, matrix_size: None })
+    let guessed_integers = !string_ids && options.ids == IdKind::Auto;
+    Ok(Layout {
+        separator,
+        num_fields,
+        source,
+        target,
+        weight,
+        string_ids,
+        guessed_integers,
+        header_line,
+        first_line: first_number,
+        matrix_size: None,
+    })
 }
 
 /// The columns by position, where no header names them.
@@ -143,6 +186,11 @@ fn is_header(
             Ok(options.ids != IdKind::String && only_words && below_are_integers)
         }
     }
+}
+
+/// Whether an integer is written with zeros in front, as in `007`.
+pub(crate) fn has_leading_zeros(digits: &[u8]) -> bool {
+    matches!(digits, [b'0', _, ..])
 }
 
 fn looks_like_integer(field: &str) -> bool {
@@ -195,6 +243,27 @@ mod tests {
     fn too_many_fields_without_a_header_are_an_error() {
         let (_, problem) = detect(b"1 2 3 4 5\n", LayoutOptions::default()).unwrap_err();
         assert_eq!(problem.to_string(), "expected 2 or 3 fields, found 5");
+    }
+
+    #[test]
+    fn after_a_header_no_line_is_a_comment() {
+        let found = layout("src,dst\n1,2\n#tag,2\n");
+        assert!(found.string_ids && !found.passes_over(b"#tag,2", 2));
+        assert!(found.passes_over(b" ", 2) && found.passes_over(b"src,dst", 0));
+        let found = layout("% by hand\n1 2\n# 3 edges more\n3 4\n");
+        assert!(!found.string_ids && found.passes_over(b"# 3 edges more", 2));
+        assert!(found.passes_over(b"% by hand", 0) && found.passes_over(b"% x y", 5));
+        let named = layout("% by hand\na b\n%x a\n");
+        assert!(named.passes_over(b"% by hand", 0) && !named.passes_over(b"%x a", 2));
+    }
+
+    #[test]
+    fn ids_with_leading_zeros_are_names() {
+        assert!(layout("1 2\n007 3\n").string_ids);
+        assert!(!layout("0 10\n").string_ids && layout("0 10\n").guessed_integers);
+        let options = LayoutOptions { ids: IdKind::Integer, ..Default::default() };
+        let told = detect(b"007 3\n", options).unwrap();
+        assert!(!told.string_ids && !told.guessed_integers);
     }
 
     #[test]

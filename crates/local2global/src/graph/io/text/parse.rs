@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::super::error::Problem;
 use super::super::raw::RawPairs;
 use super::fields::{self, Separator};
-use super::layout::{Layout, is_comment};
+use super::layout::{Layout, has_leading_zeros};
 use crate::graph::StringTable;
 
 /// The edges of one block.
@@ -44,7 +44,7 @@ fn data_lines<'a>(
     layout: &'a Layout,
 ) -> impl Iterator<Item = (u64, &'a [u8])> {
     let lines = (0_u64..).zip(block.strip_suffix(b"\n").unwrap_or(block).split(|&byte| byte == b'\n'));
-    lines.filter(move |&(number, line)| !is_passed_over(line, first_line + number, layout))
+    lines.filter(move |&(number, line)| !layout.passes_over(line, first_line + number))
 }
 
 fn parse_integers(block: &[u8], first_line: u64, layout: &Layout) -> Result<ParsedBlock, LineProblem> {
@@ -61,7 +61,7 @@ fn parse_integers(block: &[u8], first_line: u64, layout: &Layout) -> Result<Pars
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         let line = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();
-        if !is_passed_over(line, first_line + number, layout) {
+        if !layout.passes_over(line, first_line + number) {
             let (pair, weight) = integer_line(line, layout).map_err(|problem| (number, problem))?;
             pairs.push(pair);
             weights.extend(weight);
@@ -129,11 +129,6 @@ fn simple_line(text: &[u8], separators: [u8; 2]) -> Option<([u64; 2], &[u8])> {
     }
 }
 
-/// Whether a line holds no edge.
-fn is_passed_over(line: &[u8], number: u64, layout: &Layout) -> bool {
-    is_comment(line) || layout.header_line == Some(number)
-}
-
 /// The rows of a matrix entry, which counts from 1.
 fn matrix_entry(pair: [u64; 2], size: u64) -> Result<[u64; 2], Problem> {
     match pair.into_iter().find(|id| !(1..=size).contains(id)) {
@@ -142,7 +137,8 @@ fn matrix_entry(pair: [u64; 2], size: u64) -> Result<[u64; 2], Problem> {
     }
 }
 
-/// The integer at the front, of at most 18 digits so that it cannot overflow.
+/// The integer at the front, of at most 18 digits so that it cannot overflow, without leading
+/// zeros.
 #[inline]
 fn leading_integer(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0_u64;
@@ -151,12 +147,15 @@ fn leading_integer(text: &[u8]) -> Option<(u64, &[u8])> {
         value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
         len += 1;
     }
-    (1..=18).contains(&len).then(|| (value, &text[len..]))
+    ((1..=18).contains(&len) && (len == 1 || text[0] != b'0')).then(|| (value, &text[len..]))
 }
 
 /// An edge between integers, with its weight if the layout has one.
 fn integer_line(line: &[u8], layout: &Layout) -> Result<([u64; 2], Option<f32>), Problem> {
     let (ids, weight) = edge_fields(line, layout)?;
+    if let Some(id) = ids.iter().find(|id| layout.guessed_integers && has_leading_zeros(id)) {
+        return Err(Problem::NotInteger(String::from_utf8_lossy(id).into_owned()));
+    }
     let source = parse_id(&ids[0])?;
     let target = parse_id(&ids[1])?;
     match layout.matrix_size {
@@ -205,7 +204,7 @@ pub(crate) fn parse_id(field: &[u8]) -> Result<u64, Problem> {
         digits => (false, digits),
     };
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Problem::NotInteger(text()));
+        return Err(name_of(field).err().unwrap_or_else(|| Problem::NotInteger(text())));
     }
     if negative {
         return Err(Problem::NegativeId(text()));
@@ -335,6 +334,6 @@ mod tests {
     #[test]
     fn a_word_among_integers_is_named() {
         let text = "1 2\n".repeat(1000) + "3 x\n";
-        assert_eq!(problem(&text), "1001: node id `x` is not an integer, as the ones before it are");
+        assert_eq!(problem(&text), "1001: node id `x` is not a plain integer, as the others are");
     }
 }
