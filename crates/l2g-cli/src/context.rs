@@ -26,11 +26,11 @@ pub(crate) struct CommonArgs {
     pub(crate) set: Vec<String>,
 
     /// The seed of all chance: same seed, same bytes [default: 0]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
 
     /// Threads to use [default: all cores]; never changes a result
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
     /// Print one JSON object on standard output, and nothing else

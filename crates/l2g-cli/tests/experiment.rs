@@ -110,3 +110,22 @@ fn help_teaches() {
     let output = l2g(Path::new("."), &["experiment", "--help"]);
     insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
 }
+
+#[test]
+fn an_experiment_that_is_refused_leaves_its_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let l2g = |arguments: &[&str]| {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+        command.current_dir(folder).args(arguments).output().unwrap()
+    };
+    let usual = ["experiment", "cora", "--runs", "1", "--out", "exp", "--quiet"];
+    let usual = [&usual[..], &["--set", "embed.method=spectral", "--set", "partition.clusters=3"]].concat();
+    assert!(l2g(&[&usual[..], &["--dims", "2"]].concat()).status.success());
+    let settings = std::fs::read(folder.join("exp/run.toml")).unwrap();
+    assert_eq!(l2g(&[&usual[..], &["--dims", "1000000"]].concat()).status.code(), Some(1));
+    assert!(std::fs::read(folder.join("exp/run.toml")).unwrap() == settings);
+    std::fs::create_dir(folder.join("exp/3-patches")).unwrap();
+    let output = l2g(&[&usual[..], &["--dims", "2"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+}

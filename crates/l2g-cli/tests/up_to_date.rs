@@ -168,3 +168,112 @@ fn more_memory_than_the_machine_has_is_refused() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("of memory, and the machine has"), "{told}");
 }
+
+#[test]
+fn a_changed_script_embeds_anew() {
+    let folder = prepared();
+    let folder = folder.path();
+    let script = |factor: u32| {
+        // Coordinates out of the node numbers: an array of f32, with a header of 128 bytes.
+        format!(
+            "import struct, sys\n\
+             nodes, out = sys.argv[1:]\n\
+             count = (len(open(nodes, 'rb').read()) - 128) // 8\n\
+             head = \"{{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 4), }}\" % count\n\
+             head = head.ljust(117) + chr(10)\n\
+             rows = [float((7 * k * {factor}) % 31) for k in range(4 * count)]\n\
+             with open(out, 'wb') as file:\n\
+             \x20   file.write(b'\\x93NUMPY\\x01\\x00' + struct.pack('<H', len(head)) + head.encode())\n\
+             \x20   file.write(struct.pack('<%df' % len(rows), *rows))\n"
+        )
+    };
+    let by_command = ["--set", "embed.method=command", "--set"];
+    let words = "embed.command=[\"python3\", \"embed.py\", \"{nodes}\", \"{out}\"]";
+    let arguments = |out| run(out, &[&by_command[..], &[words]].concat());
+    fs::write(folder.join("embed.py"), script(1)).unwrap();
+    stages(folder, &arguments("run"));
+    fs::write(folder.join("embed.py"), script(2)).unwrap();
+    let changed = stages(folder, &arguments("run"));
+    assert_eq!(changed["embed"], "`embed.py` has changed");
+    stages(folder, &arguments("fresh"));
+    let embedding = |out: &str| fs::read(folder.join(out).join("5-alignment/embedding.npy")).unwrap();
+    assert!(embedding("run") == embedding("fresh"));
+}
+
+#[test]
+fn what_was_made_from_files_of_somebody_else_is_made_again() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("good", &[]));
+    stages(folder, &run("run", &[]));
+    let embedding = |out: &str| fs::read(folder.join(out).join("5-alignment/embedding.npy")).unwrap();
+    // Coordinates of the second patch become those of another seed.
+    let other = folder.join("run/4-embeddings/patch-00001.npy");
+    let mut bytes = fs::read(&other).unwrap();
+    let end = bytes.len();
+    bytes[end - 400..].iter_mut().step_by(4).for_each(|byte| *byte ^= 0x40);
+    fs::write(&other, bytes).unwrap();
+    for stage in ["align", "evaluate"] {
+        assert!(l2g(folder, &[stage, "run", "--quiet"]).status.success());
+    }
+    assert!(embedding("run") != embedding("good"));
+    let again = stages(folder, &run("run", &[]));
+    assert!(again["align"] != "kept", "{again:?}");
+    assert!(embedding("run") == embedding("good"));
+}
+
+#[test]
+fn an_updated_alignment_belongs_to_its_graph_too_and_exports_follow_it() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("run", &["--export", "csv"]));
+    let csv = || fs::read(folder.join("run/export/embedding.csv")).unwrap();
+    let before = csv();
+    assert!(l2g(folder, &["align", "run", "--set", "align.weights=unit", "--quiet"]).status.success());
+    stages(folder, &run("run", &["--set", "align.weights=unit"]));
+    assert!(csv() != before);
+    let updated = l2g(folder, &["align", "run", "--update", "patch-00001", "--quiet"]);
+    assert!(updated.status.success(), "{}", text(&updated));
+    assert!(l2g(folder, &["export", "run", "--format", "csv"]).status.success());
+    let other = ["generate", "block-model", "--nodes", "240", "--out", "other.npz", "--quiet"];
+    assert!(l2g(folder, &other).status.success());
+    assert!(l2g(folder, &["graph", "other.npz", "--out", "run", "--quiet"]).status.success());
+    assert_eq!(l2g(folder, &["export", "run", "--format", "csv"]).status.code(), Some(1));
+}
+
+#[test]
+fn coordinates_of_another_program_are_not_overwritten() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("run", &[]));
+    let record = folder.join("run/4-embeddings/patch-00002.json");
+    fs::remove_file(record).unwrap();
+    fs::remove_file(folder.join("run/4-embeddings/stage.json")).unwrap();
+    let output = l2g(folder, &run("run", &[]));
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output);
+    assert!(
+        told.contains("patch-00002.npy` was made by another program, and would be overwritten"),
+        "{told}"
+    );
+    assert!(told.contains("hint: move the files, and set `embed.method"), "{told}");
+}
+
+#[test]
+fn the_whole_graph_is_scored_as_it_is_trained_now() {
+    let folder = prepared();
+    let folder = folder.path();
+    let scores = || {
+        let bytes = fs::read(folder.join("run/6-evaluation/scores.json")).unwrap();
+        serde_json::from_slice::<Value>(&bytes).unwrap()
+    };
+    stages(folder, &run("run", &["--full"]));
+    let first = scores()["auc"]["full"].as_f64().unwrap();
+    for stage in ["embed", "align", "evaluate"] {
+        let output = l2g(folder, &[stage, "run", "--set", "embed.epochs=2", "--quiet"]);
+        assert!(output.status.success(), "{}", text(&output));
+    }
+    assert!(scores()["auc"]["full"].as_f64().unwrap() != first);
+    assert!(l2g(folder, &["evaluate", "run", "--set", "evaluate.full=false", "--quiet"]).status.success());
+    assert!(scores()["auc"]["full"].is_null());
+}

@@ -14,13 +14,16 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use local2global::progress::Progress;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors::Raise;
 
 /// How often the caller looks up while it waits.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// More threads than that are a slip of the pen.
+const MAX_THREADS: usize = 1024;
 
 /// How work is to be done, as the arguments `threads` and `progress` say.
 pub(crate) struct Work {
@@ -43,6 +46,10 @@ impl Work {
         py: Python<'_>,
         job: impl FnOnce(&dyn Progress) -> Result<T, E> + Send,
     ) -> PyResult<T> {
+        if self.threads > MAX_THREADS {
+            let message = format!("threads is {}, needed at most {MAX_THREADS}", self.threads);
+            return Err(PyValueError::new_err(message));
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let relay = Relay::default();

@@ -108,6 +108,22 @@ fn noise_hurts_no_more_than_with_exact_eigenvectors() {
 type Corrupted<'a> = (KnownPatches, &'a dyn Fn(usize) -> bool);
 
 #[test]
+fn robust_rotations_stay_rotations_on_long_noisy_chains() {
+    let robust = AlignConfig { weights: EdgeWeights::Robust, ..AlignConfig::default() };
+    for (num_patches, dim, noise) in [(40, 2, 0.3), (40, 8, 0.5), (200, 2, 1.0), (60, 32, 3.0)] {
+        let known = synthetic(PatchGraph::Ring, num_patches, dim, noise);
+        let rotations = aligned(&known.patches, &robust).transforms.rotations;
+        for rotation in rotations.chunks_exact(dim * dim) {
+            for (i, j) in (0..dim).flat_map(|i| (0..dim).map(move |j| (i, j))) {
+                let product: f64 = (0..dim).map(|k| rotation[i * dim + k] * rotation[j * dim + k]).sum();
+                let expected = f64::from(u8::from(i == j));
+                assert!((product - expected).abs() < 1e-9, "{num_patches} x {dim}, noise {noise}: {product}");
+            }
+        }
+    }
+}
+
+#[test]
 fn bad_edges_and_patches_do_not_pull_robust_alignment() {
     let robust = AlignConfig { weights: EdgeWeights::Robust, ..AlignConfig::default() };
     let embedding = |known: &KnownPatches, config: &AlignConfig| {

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use local2global::evaluate::{
-    ClassificationScores, EvaluateConfig, PairScores, Scores, Spread, Task, evaluate_run,
-};
+use local2global::evaluate::{ClassificationScores, EvaluateConfig, PairScores, Scores, Spread, Task};
 use local2global::memory;
-use local2global::pipeline::StageName;
+use local2global::pipeline::{GraphSource, Pipeline, PipelineError, StageName};
 use serde::Serialize;
 
 use super::partition::open_stage;
@@ -74,7 +72,13 @@ pub(crate) fn execute(args: &EvaluateArgs, context: &Context) -> anyhow::Result<
     let mut work = open_stage(&args.run, StageName::Evaluate, context)?;
     work.config.evaluate = settings(args, &work.config.evaluate);
     let run = work.run.clone();
-    let scores = evaluate_run(&run, &work.config.evaluate, work.config.seed, &context.progress)
+    let pipeline = Pipeline::new(&run, work.config.clone(), GraphSource::Settings(&[]));
+    let scores = pipeline
+        .evaluate(&context.progress)
+        .map_err(|error| match error {
+            PipelineError::Evaluate(error) => anyhow::Error::from(error),
+            other => other.into(),
+        })
         .with_context(|| format!("could not evaluate run `{}`", args.run.display()))?;
     work.finish(&[], context)?;
     let record = Record {

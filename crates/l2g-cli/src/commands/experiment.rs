@@ -8,11 +8,12 @@ use clap::Args;
 use local2global::config::Config;
 use local2global::experiment::{ExperimentConfig, Finished, Table, experiment};
 use local2global::memory;
+use local2global::pipeline::{RunLock, Sharing};
 use local2global::run_dir::{FileError, RunDir, write_atomically};
 use serde::Serialize;
 
 use super::graph::{InputArgs, default_folder};
-use crate::context::Context;
+use crate::context::{Context, UsageError};
 use crate::output::{bytes, grouped};
 
 /// Compare stitched patches with training on the whole graph, as the paper does.
@@ -65,9 +66,14 @@ pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Resul
     let input = config.graph.input.as_deref().unwrap_or("cora");
     let out = args.out.clone().unwrap_or_else(|| folder_for(input));
     let loaded = args.input.load(&config.graph, context)?;
-    write_settings(&RunDir::new(&out), &config)?;
+    let run = RunDir::new(&out);
+    if run.patches().exists() {
+        anyhow::bail!(UsageError(format!("`{}` is the folder of a run; choose another one", out.display())));
+    }
+    let _lock = RunLock::take(&run, Sharing::Alone)?;
     let (mut embedded, mut kept) = (0, 0);
-    let table = experiment(&loaded.graph, &config, &out, &context.progress, |finished| {
+    let begun = || write_settings(&run, &config);
+    let table = experiment(&loaded.graph, &config, &out, &context.progress, begun, |finished| {
         (embedded, kept) = (embedded + finished.embedded, kept + finished.kept);
         context.progress.tell(&sentence(finished), "dimension", finished.row);
     })

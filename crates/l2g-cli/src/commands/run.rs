@@ -96,19 +96,23 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
         context.progress.tell(&line, "stage", report);
     })?;
     let mut exported = Vec::new();
-    for format in formats(args, &run, &reports) {
+    for format in formats(args, &run) {
         exported.extend(export(&run, format, None, context)?.files);
     }
     show(&run, &pipeline.config, &reports, &exported, context)
 }
 
-/// The formats to export: those asked for, and those that are there already and outdated.
-fn formats(args: &RunArgs, run: &RunDir, reports: &[StageReport]) -> Vec<ExportFormat> {
+/// The formats to export: those asked for, and those that are there but older than the embedding
+/// or the ids.
+fn formats(args: &RunArgs, run: &RunDir) -> Vec<ExportFormat> {
     let asked: Vec<ExportFormat> = args.export.iter().map(|&format| format.into()).collect();
-    let changes = [StageName::Graph, StageName::Align];
-    let outdated = reports.iter().any(|report| changes.contains(&report.stage) && report.reason.is_some());
-    let there = |format: &ExportFormat| outdated && format.default_path(run).exists();
-    ExportFormat::ALL.into_iter().filter(|format| asked.contains(format) || there(format)).collect()
+    let written = |path: PathBuf| path.metadata().and_then(|data| data.modified()).ok();
+    let stamps = [StageName::Graph, StageName::Align].map(|stage| stage.folder(run).join("stage.json"));
+    let newest = stamps.into_iter().filter_map(written).max();
+    let outdated = |format: &ExportFormat| {
+        written(format.default_path(run)).is_some_and(|exported| Some(exported) <= newest)
+    };
+    ExportFormat::ALL.into_iter().filter(|format| asked.contains(format) || outdated(format)).collect()
 }
 
 /// What became of a stage, in words.

@@ -176,7 +176,8 @@ impl<'a, F: Real> Copies<'a, F> {
                     if let Some(spread) = &mut spread {
                         spread.push(self.spread(version, copies, &centre));
                     }
-                    all_finite &= sum_pairs(&centre, &centre, |value, _| 0.0 * value) == 0.0;
+                    // Also in the precision of the result, which may have a smaller range.
+                    all_finite &= sum_pairs(target, &centre, |value, _| 0.0 * value.to_f64()) == 0.0;
                 }
                 all_finite
             },
@@ -245,7 +246,7 @@ impl<'a, F: Real> Copies<'a, F> {
     fn check_finite(&self, nodes: &[u64]) -> Result<(), AlignError> {
         let finite = |copy| self.row(Version::Unmoved, copy).iter().all(|value| value.to_f64().is_finite());
         match (0_u32..).zip(&self.places).find(|&(copy, _)| !finite(copy)) {
-            None => Ok(()),
+            None => Err(AlignError::TooLarge),
             Some((_, place)) => Err(AlignError::NotFinite {
                 patch: self.patches[place.patch as usize].name().into(),
                 node: nodes[place.node as usize],

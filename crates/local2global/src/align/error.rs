@@ -41,6 +41,10 @@ pub enum AlignError {
     #[error("node {node} of patch `{patch}` has a coordinate that is NaN or infinite")]
     NotFinite { patch: String, node: u64 },
 
+    /// A coordinate of the embedding overflows.
+    #[error("aligned coordinates are too large for single precision, above 3e38")]
+    TooLarge,
+
     /// An edge of the patch graph leads nowhere.
     #[error("patch edge ({a}, {b}) is not between two of the {num_patches} patches")]
     Edge { a: u64, b: u64, num_patches: usize },

@@ -22,7 +22,7 @@
 use super::AlignError;
 use super::procrustes::{self, Procrustes};
 use super::relative::Relatives;
-use super::rotation::{self, RotationOptions, Rotations, chain, inconsistencies};
+use super::rotation::{self, RotationOptions, Rotations, chain, inconsistencies, straighten};
 use super::tree::total_weights;
 use crate::linalg::dense::{DenseError, multiply, view, view_mut};
 use crate::linalg::polar::Workspace;
@@ -125,6 +125,8 @@ pub fn synchronise(
         let coarse = RotationOptions { tolerance: COARSE_TOLERANCE.max(options.tolerance), ..*options };
         let found = rotation::synchronise(relatives, &settled, &coarse)?;
         chain(&mut frames, &found.matrices, relatives.dim);
+        straighten(&mut frames, relatives.dim);
+        straighten(&mut relatives.rotations, relatives.dim);
         let agreeing = influence(&inconsistencies(relatives));
         let next: Vec<f64> = agreeing.iter().zip(&fitting).map(|(a, b)| (a * b).max(MIN_TRUST)).collect();
         let change = next.iter().zip(&trust).map(|(new, old)| (new - old).abs()).fold(0.0, f64::max);

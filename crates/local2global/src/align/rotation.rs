@@ -216,6 +216,13 @@ pub(super) fn turn_into(frames: &[f64], relatives: &mut Relatives) {
     );
 }
 
+/// Takes the rounding errors out of orthogonal matrices. Rotations that are chained over the tree
+/// and turned into its frames again and again would lose orthogonality by a factor each time.
+pub(super) fn straighten(matrices: &mut [f64], dim: usize) {
+    let blocks = matrices.par_chunks_mut(dim * dim);
+    blocks.for_each_init(|| Workspace::new(dim), |workspace, matrix| workspace.straighten(matrix));
+}
+
 /// `Sᵢ ← Sᵢ Qᵢ` for all patches.
 pub(super) fn chain(matrices: &mut [f64], turns: &[f64], dim: usize) {
     let size = dim * dim;

@@ -20,14 +20,15 @@ pub(super) fn write_alignment(
 ) -> Result<(), AlignFilesError> {
     let out = |name: &str| paths.out.join(name);
     progress.begin("embedding", nodes.len() as u64, "nodes");
-    if paths.rows == Rows::Listed {
-        write_array(&out("nodes.npy"), &[nodes.len()], nodes)?;
-    }
     let mut spread = Vec::with_capacity(nodes.len());
     write_embeddings([&out("embedding.npy"), &out("no_trans.npy")], patches, nodes, alignment, |block| {
         progress.advance(block.spread.len() as u64);
         spread.extend(block.spread.iter().map(|&value| value as f32));
     })?;
+    // After the embedding, which cannot be written if a coordinate is not finite.
+    if paths.rows == Rows::Listed {
+        write_array(&out("nodes.npy"), &[nodes.len()], nodes)?;
+    }
     write_array(&out("spread.npy"), &[spread.len()], &spread)?;
     progress.end();
     Ok(write_transforms(&out("transforms.npz"), &alignment.transforms)?)

@@ -1,7 +1,7 @@
 //! The settings of the stage: the table `[embed]`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -162,13 +162,25 @@ impl EmbedConfig {
         }
     }
 
+    /// The files among the words of the command, if there is one; programs are found by their
+    /// names.
+    pub fn scripts(&self) -> impl Iterator<Item = &Path> {
+        let words = if self.method == EmbedMethod::Command { &self.command[..] } else { &[] };
+        words.iter().map(Path::new).filter(|path| path.is_file())
+    }
+
+    /// The settings of all patches that have some of their own, and those of the others.
+    pub fn each(&self) -> impl Iterator<Item = Self> {
+        let own = self.patches.keys().map(|name| self.of_patch(name));
+        std::iter::once(self.clone()).chain(own)
+    }
+
     /// Checks all settings, those of single patches included.
     ///
     /// # Errors
     /// [`EmbedError::Setting`] for the first one that makes no sense.
     pub fn check(&self) -> Result<(), EmbedError> {
-        let own = self.patches.keys().map(|name| self.of_patch(name));
-        std::iter::once(self.clone()).chain(own).try_for_each(|config| config.check_one())
+        self.each().try_for_each(|config| config.check_one())
     }
 
     fn check_one(&self) -> Result<(), EmbedError> {

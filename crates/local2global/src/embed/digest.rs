@@ -18,6 +18,11 @@ pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, seed: See
     digest.add_text(&format!("{settings:?}"));
     digest.add_text(env!("CARGO_PKG_VERSION"));
     digest.add(seed.0);
+    digest.add(graph.features().map_or(0, Features::width) as u64);
+    for script in config.scripts() {
+        // One that cannot be read is told by whoever runs it.
+        let _ = digest.add_file(script);
+    }
     digest.add(nodes.len() as u64);
     for &node in nodes {
         digest.add(node.0);
@@ -40,6 +45,7 @@ pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, seed: See
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::EmbedMethod;
 
     #[test]
     fn nodes_settings_and_seed_change_the_digest_and_the_memory_limit_does_not() {
@@ -52,5 +58,16 @@ mod tests {
         assert_ne!(reference, digest(&all[1..], &config, Seed(1)));
         assert_ne!(reference, digest(&all, &EmbedConfig { epochs: 7, ..config.clone() }, Seed(1)));
         assert_ne!(reference, digest(&all, &config, Seed(2)));
+
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("embed.py");
+        let words = vec!["python".into(), script.display().to_string()];
+        let by_script = EmbedConfig { method: EmbedMethod::Command, command: words, ..config };
+        let written = |text: &str| {
+            std::fs::write(&script, text).unwrap();
+            digest(&all, &by_script, Seed(1))
+        };
+        assert_eq!(written("one"), written("one"));
+        assert_ne!(written("one"), written("two"));
     }
 }

@@ -59,6 +59,10 @@ pub enum EmbedError {
     #[error("{patch} needs about {needed} MiB to embed, but the memory limit is {limit} MiB")]
     Memory { patch: String, needed: u64, limit: u64 },
 
+    /// Coordinates of another program would be overwritten.
+    #[error("`{}` was made by another program, and would be overwritten", path.display())]
+    Foreign { path: PathBuf },
+
     /// The system gave no threads.
     #[error("could not start threads: {0}")]
     Threads(String),
@@ -81,6 +85,10 @@ impl EmbedError {
             }
             Self::NoPatches { .. } => Some("make patches first, with `l2g patch`"),
             Self::Memory { .. } => Some("raise the limit, or make smaller patches"),
+            Self::Foreign { .. } => Some(
+                "move the files, and set `embed.method = \"given\"` and `embed.coordinates` to their \
+                 folder; or remove them",
+            ),
             Self::Cancelled { .. } => Some("run the same command again to do the rest"),
             Self::Shape { .. } | Self::Unreadable { .. } => {
                 Some("coordinates are a .npy file of numbers, one row per node in the order of the patch")

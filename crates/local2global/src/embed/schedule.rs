@@ -131,6 +131,9 @@ pub fn embed_patches(
         let (needed, limit) = (job.bytes.div_ceil(1 << 20), config.memory_bytes >> 20);
         return Err(EmbedError::Memory { patch: job.name.clone(), needed, limit });
     }
+    if let Some(path) = jobs.iter().find_map(|job| job.foreign(folder)) {
+        return Err(EmbedError::Foreign { path });
+    }
     let stage = Stage4::new(graph, jobs, config, seed, folder, progress);
     stage.run();
     let embedded = stage.into_result(kept.len())?;
@@ -172,6 +175,12 @@ impl<'a> Job<'a> {
 
     fn paths(&self, folder: &Path) -> [PathBuf; 2] {
         [folder.join(format!("{}.npy", self.name)), folder.join(format!("{}.json", self.name))]
+    }
+
+    /// Coordinates that are there without a record: another program made them.
+    fn foreign(&self, folder: &Path) -> Option<PathBuf> {
+        let [coordinates, record] = self.paths(folder);
+        (coordinates.exists() && !record.exists()).then_some(coordinates)
     }
 
     /// Whether the files are there, made from the same inputs, and undamaged. Given
@@ -298,6 +307,10 @@ impl<'a> Stage4<'a> {
 
     fn write(&self, job: &Job<'_>, best: &Candidate, runs: &[RunRecord]) -> Result<(), EmbedError> {
         let [coordinates_path, record_path] = job.paths(self.folder);
+        if !record_path.exists() {
+            // Coordinates are never there without a record: that would be somebody else's.
+            write_json(&record_path, &serde_json::json!({ "patch": job.name }))?;
+        }
         let coordinates = &best.embedding.coordinates;
         let shape = [coordinates.num_rows(), coordinates.num_columns()];
         write_array(&coordinates_path, &shape, coordinates.values())?;

@@ -15,6 +15,10 @@ use crate::run_dir::FileError;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages name the fields")]
 pub enum ExperimentError {
+    /// The machine is too small.
+    #[error("{dim} dimensions would take about {needed} GiB of memory, and the machine has {there}")]
+    Memory { dim: usize, needed: u64, there: u64 },
+
     /// A setting makes no sense.
     #[error("setting `{key}` is {found}; needed {needed}")]
     Setting { key: &'static str, found: String, needed: &'static str },

@@ -57,8 +57,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::embed::EmbedMethod;
+use crate::embed::memory::PatchSize;
 use crate::evaluate::reconstruction::sample_non_edges;
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
+use crate::memory;
 use crate::progress::Progress;
 use crate::run_dir::{FileError, write_atomically, write_json};
 use crate::seed::Stage;
@@ -113,7 +115,8 @@ pub struct Finished<'a> {
 
 /// Runs the experiment on a graph, into a folder.
 ///
-/// After each dimension, files are rewritten and `finished` is called.
+/// When settings are checked and patches made, `begun` is called; after each dimension, files are
+/// rewritten and `finished` is called.
 ///
 /// # Errors
 /// [`ExperimentError`] for settings that make no sense, before anything is trained, or
@@ -133,7 +136,7 @@ pub struct Finished<'a> {
 /// let graph = build(EdgeList::from_pairs(edges.collect()), 120, &BuildOptions::default()).graph;
 /// let settings = "[embed]\nmethod = \"spectral\"\n[experiment]\ndims = [2, 4]\nruns = 1";
 /// let config = Config::new(settings, &["partition.clusters=3".into()])?;
-/// let table = experiment(&graph, &config, folder, &Silent, |_| ())?;
+/// let table = experiment(&graph, &config, folder, &Silent, || Ok(()), |_| ())?;
 /// assert_eq!(table.rows.len(), 2);
 /// assert!(table.rows[1].l2g > table.rows[1].no_trans);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -143,15 +146,17 @@ pub fn experiment(
     config: &Config,
     folder: &Path,
     progress: &dyn Progress,
+    begun: impl FnOnce() -> Result<(), FileError>,
     mut finished: impl FnMut(&Finished<'_>),
 ) -> Result<Table, ExperimentError> {
     let settings = config.experiment.clone().unwrap_or_default();
     let dims = settings.ascending_dims()?;
-    check(graph, config)?;
     let largest = *dims.last().expect("there is at least one dimension");
+    check(graph, config, largest)?;
     let sets = PatchSet::make_both(graph, config, largest, folder, progress)?;
     let mut table = Table::new(graph, config, settings.runs, &sets);
     let trials = Trials::new(graph, config, settings.runs, &sets, folder);
+    begun()?;
     let mut timings = Vec::new();
     for (index, &dim) in dims.iter().enumerate() {
         let place = format!("d = {dim} ({} of {})", index + 1, dims.len());
@@ -165,7 +170,14 @@ pub fn experiment(
 }
 
 /// Refuses what would fail after hours of training.
-fn check(graph: &Graph, config: &Config) -> Result<(), ExperimentError> {
+fn check(graph: &Graph, config: &Config, largest: usize) -> Result<(), ExperimentError> {
+    let whole: Vec<NodeId> = graph.nodes().collect();
+    let training = config.embed.embedder().memory_bytes(&PatchSize::new(graph, &whole), largest);
+    // At least two patches have a rotation each.
+    let needed = training.saturating_add((16 * largest as u64).saturating_mul(largest as u64));
+    if let Some(there) = memory::total_bytes().filter(|&there| needed / 2 > there) {
+        return Err(ExperimentError::Memory { dim: largest, needed: needed >> 30, there: there >> 30 });
+    }
     if config.embed.method == EmbedMethod::Given {
         let needed = "a method that embeds, since every dimension is embedded anew";
         return Err(ExperimentError::Setting { key: "embed.method", found: "given".into(), needed });

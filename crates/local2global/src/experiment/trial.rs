@@ -144,8 +144,9 @@ impl<'a> Trials<'a> {
             let file = |folder: &Path, ending: &str| folder.join(format!("{}.{ending}", patch_name(index)));
             if fs::read(file(&from, "json")).ok() != fs::read(file(&to, "json")).ok() {
                 // The record vouches for the coordinates, so it comes last.
-                copy(&file(&from, "npy"), &file(&to, "npy"))?;
+                // The record first: coordinates without one would be somebody else's.
                 copy(&file(&from, "json"), &file(&to, "json"))?;
+                copy(&file(&from, "npy"), &file(&to, "npy"))?;
             }
         }
         Ok(())

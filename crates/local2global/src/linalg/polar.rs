@@ -172,6 +172,14 @@ impl Workspace {
         self.nearest_orthogonal(matrix, nearest)
     }
 
+    /// Takes the rounding errors out of a matrix that is orthogonal but for them, in one step.
+    pub fn straighten(&mut self, matrix: &mut [f64]) {
+        self.double.start(matrix.iter().copied());
+        self.double.measure();
+        self.double.advance(1.0);
+        matrix.copy_from_slice(&self.double.y);
+    }
+
     /// As [`Workspace::nearest_orthogonal`], always by singular values.
     ///
     /// # Errors

@@ -25,6 +25,9 @@ pub(super) fn rayleigh_ritz(
 ) -> Result<SymmetricEigen, DenseError> {
     let whitening = orthonormalising(overlaps, size);
     let rank = whitening.len() / size;
+    if rank == 0 {
+        return Err(DenseError::NotFinite);
+    }
     let t = view(&whitening, size, rank);
     let mut half = vec![0.0; size * rank];
     multiply(view_mut(&mut half, size, rank), view(energies, size, size), t);
@@ -61,6 +64,9 @@ fn orthonormalising(overlaps: &[f64], size: usize) -> Vec<f64> {
         }
     };
     let rank = kept.len();
+    if rank == 0 {
+        return Vec::new();
+    }
     let mut whole = vec![0.0; size * rank];
     for (row, &k) in inverse.chunks_exact(rank).zip(&kept) {
         whole[k * rank..][..rank].iter_mut().zip(row).for_each(|(target, entry)| *target = entry * scales[k]);
@@ -125,5 +131,6 @@ mod tests {
         assert_eq!(all.values[..2], ritz.values[..]);
         assert_eq!(all.values[2], all.values[1]);
         assert!(all.vectors.chunks_exact(3).all(|row| row[2] == 0.0));
+        rayleigh_ritz(&[0.0; 4], &[0.0; 4], 2, 1).unwrap_err();
     }
 }

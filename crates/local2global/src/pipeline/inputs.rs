@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{GraphSource, Pipeline, PipelineError, StageName, Stamp};
 use crate::config::Config;
 use crate::digest::{self, Digest};
-use crate::embed::{EmbedConfig, EmbedMethod};
+use crate::embed::EmbedConfig;
 use crate::graph::builtin::{self, Source};
 use crate::graph::{Features, Graph};
 use crate::partition::PartitionMethod;
@@ -110,7 +110,7 @@ impl Pipeline<'_> {
         let mut inputs = Inputs { version, seed: self.config.seed.0, ..Default::default() };
         self.add_settings(stage, &mut inputs);
         for earlier in stage.reads() {
-            let stamp = Stamp::read(&earlier.folder(self.run));
+            let stamp = Stamp::finished(&earlier.folder(self.run));
             let output = stamp.map(|stamp| stamp.output).unwrap_or_default();
             inputs.stages.insert(earlier.name().into(), output);
         }
@@ -155,14 +155,14 @@ impl Pipeline<'_> {
                     given.file.iter().try_for_each(|file| inputs.add_file(file))?;
                 }
             }
-            StageName::Embed if embed.method == EmbedMethod::Command => {
-                // Scripts among the words of the command; programs are found by their names.
-                embed.command.iter().try_for_each(|word| inputs.add_file(Path::new(word)))?;
+            StageName::Embed => {
+                let mut configs = embed.each();
+                configs.try_for_each(|config| config.scripts().try_for_each(|path| inputs.add_file(path)))?;
             }
             StageName::Evaluate => {
                 evaluate.split.iter().try_for_each(|split| inputs.add_file(split))?;
             }
-            StageName::Patch | StageName::Embed | StageName::Align => {}
+            StageName::Patch | StageName::Align => {}
         }
         Ok(())
     }
@@ -200,6 +200,7 @@ fn digest_of(graph: &Graph) -> String {
         graph.neighbors(node).for_each(|neighbor| digest.add(neighbor.0));
         digest.add_values(graph.neighbor_weights(node).unwrap_or_default());
     }
+    digest.add(graph.features().map_or(0, Features::width) as u64);
     match graph.features() {
         None => {}
         Some(Features::Dense(dense)) => graph.nodes().for_each(|node| digest.add_values(dense.row(node))),

@@ -14,14 +14,19 @@ use crate::run_dir::RunDir;
 pub fn check_lineage(run: &RunDir, stage: StageName) -> Result<(), PipelineError> {
     let folder = stage.folder(run);
     let Some(stamp) = Stamp::read(&folder) else { return Ok(()) };
+    // An embedding outlives an alignment that was updated or interrupted; other folders that are
+    // not finished are under way, perhaps by other hands.
+    if !stamp.is_finished() && stage != StageName::Align {
+        return Ok(());
+    }
     for &earlier in stage.reads() {
-        let left = Stamp::read(&earlier.folder(run)).map(|stamp| stamp.output);
+        let left = Stamp::finished(&earlier.folder(run)).map(|stamp| stamp.output);
         let agree = match &left {
             Some(left) => stamp.inputs.of_stage(earlier) == Some(left.as_str()),
             // The graph is what rows and ids are counted by; other folders may be under way.
             None => earlier != StageName::Graph,
         };
-        if !agree && stamp.damaged(&folder).is_none() {
+        if !agree && (!stamp.is_finished() || stamp.damaged(&folder).is_none()) {
             return Err(PipelineError::Outdated { folder, earlier: earlier.folder(run) });
         }
         check_lineage(run, earlier)?;
@@ -43,7 +48,7 @@ pub fn check_sources(run: &RunDir, stage: StageName) -> Result<(), PipelineError
 /// [`PipelineError::Damaged`] with a file that is not what the stage left; as [`check_lineage`].
 pub fn check_unchanged(run: &RunDir, stage: StageName) -> Result<(), PipelineError> {
     let folder = stage.folder(run);
-    let damaged = Stamp::read(&folder).and_then(|stamp| stamp.damaged(&folder));
+    let damaged = Stamp::finished(&folder).and_then(|stamp| stamp.damaged(&folder));
     // One that is missing is told by whoever reads it.
     match damaged.map(|file| folder.join(file)).filter(|path| path.exists()) {
         Some(path) => Err(PipelineError::Damaged { path }),

@@ -49,15 +49,15 @@ use settings::write_settings;
 
 use crate::align::align_run;
 use crate::config::Config;
-use crate::embed::{EmbedMethod, embed_patches, embed_run};
-use crate::evaluate::evaluate_run;
+use crate::embed::{EmbedConfig, EmbedMethod, embed_patches, embed_run};
+use crate::evaluate::{Scores, evaluate_run};
 use crate::graph::load::Loaded;
 use crate::graph::{Graph, NodeId, builtin, store};
 use crate::npy;
 use crate::partition::{PartitionReport, partition, read_partition, write_partition};
 use crate::patch::{make_patches, write_patches};
 use crate::progress::Progress;
-use crate::run_dir::{RunDir, patch_name, write_array};
+use crate::run_dir::{FileError, RunDir, patch_name, write_array};
 
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -224,7 +224,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Notes that a stage was done with the settings of this pipeline, so that a later run
-    /// keeps it; does nothing if the stages before it are not noted.
+    /// keeps it; does nothing if the stages before it are not noted, or their files are others.
     ///
     /// # Errors
     /// [`PipelineError`] if a file cannot be read or written.
@@ -235,7 +235,11 @@ impl<'a> Pipeline<'a> {
         seconds: f64,
     ) -> Result<(), PipelineError> {
         self.make_paths_absolute()?;
-        let noted = stage.reads().iter().all(|earlier| Stamp::read(&earlier.folder(self.run)).is_some());
+        // What was read must be what the stages before it have left, and not somebody else's.
+        let noted = stage.reads().iter().all(|earlier| {
+            let folder = earlier.folder(self.run);
+            Stamp::finished(&folder).is_some_and(|stamp| stamp.damaged(&folder).is_none())
+        });
         if noted {
             work.finish(self.inputs(stage)?, seconds)?;
         }
@@ -243,7 +247,8 @@ impl<'a> Pipeline<'a> {
     }
 
     fn check(&self, stage: StageName, inputs: &Inputs) -> Result<Stamp, Reason> {
-        if stage == StageName::Embed && self.config.embed.method == EmbedMethod::Given {
+        let is_given = |config: EmbedConfig| config.method == EmbedMethod::Given;
+        if stage == StageName::Embed && self.config.embed.each().any(is_given) {
             return Err(Reason::Given);
         }
         Stamp::check(&stage.folder(self.run), inputs)
@@ -251,7 +256,7 @@ impl<'a> Pipeline<'a> {
 
     /// Does one stage, from files to files; what else there is to tell about it.
     fn execute(&self, stage: StageName, progress: &dyn Progress) -> Result<String, PipelineError> {
-        let Config { seed, partition: clustering, patch, embed, align, evaluate, .. } = &self.config;
+        let Config { seed, partition: clustering, patch, embed, align, .. } = &self.config;
         let run = self.run;
         match stage {
             StageName::Graph => self.read_graph(progress)?,
@@ -278,12 +283,18 @@ impl<'a> Pipeline<'a> {
             StageName::Align => {
                 align_run(run, align, *seed, progress)?;
             }
-            StageName::Evaluate => {
-                self.embed_whole(progress)?;
-                evaluate_run(run, evaluate, *seed, progress)?;
-            }
+            StageName::Evaluate => drop(self.evaluate(progress)?),
         }
         Ok(String::new())
+    }
+
+    /// Scores the embedding, and one of the whole graph if the settings ask for it.
+    ///
+    /// # Errors
+    /// [`PipelineError`] if the whole graph cannot be embedded, or nothing scored.
+    pub fn evaluate(&self, progress: &dyn Progress) -> Result<Scores, PipelineError> {
+        self.embed_whole(progress)?;
+        Ok(evaluate_run(self.run, &self.config.evaluate, self.config.seed, progress)?)
     }
 
     fn graph(&self) -> Result<Graph, PipelineError> {
@@ -313,27 +324,30 @@ impl<'a> Pipeline<'a> {
         for index in (first_gone..).take_while(|&index| exists(index, &embeddings)) {
             for end in ["npy", "json"] {
                 let path = embeddings.join(format!("{}.{end}", patch_name(index)));
-                fs::remove_file(&path).map_err(crate::run_dir::FileError::at("remove", &path))?;
+                fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
             }
         }
         Ok(())
     }
 
-    /// Trains on the whole graph at once, for comparison, if the settings ask for it.
+    /// Trains on the whole graph at once, for comparison, if the settings ask for it. If not, what
+    /// was trained here before is removed; an embedding that somebody else put there stays.
     fn embed_whole(&self, progress: &dyn Progress) -> Result<(), PipelineError> {
         let folder = self.run.evaluation();
-        let target = folder.join("full.npy");
+        let (target, work) = (folder.join("full.npy"), folder.join("full"));
         if !self.config.evaluate.full {
-            if target.exists() {
-                fs::remove_file(&target).map_err(crate::run_dir::FileError::at("remove", &target))?;
+            if work.exists() {
+                fs::remove_file(&target)
+                    .or_else(|error| if target.exists() { Err(error) } else { Ok(()) })
+                    .and_then(|()| fs::remove_dir_all(&work))
+                    .map_err(FileError::at("remove", &work))?;
             }
             return Ok(());
         }
         let graph = self.graph()?;
         let whole: Vec<NodeId> = graph.nodes().collect();
         let Config { seed, embed, .. } = &self.config;
-        let embed = crate::embed::EmbedConfig { patches: Default::default(), ..embed.clone() };
-        let work = folder.join("full");
+        let embed = EmbedConfig { patches: Default::default(), ..embed.clone() };
         embed_patches(&graph, &[whole], None, &embed, *seed, &work, progress)?;
         let path = work.join(format!("{}.npy", patch_name(0)));
         let array = npy::read::<f32>(&path).map_err(|source| PipelineError::Array { path, source })?;

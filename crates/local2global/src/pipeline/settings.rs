@@ -44,7 +44,8 @@ impl Pipeline<'_> {
         let coordinates = Some(&mut embed.coordinates).filter(|path| !path.as_os_str().is_empty());
         let paths =
             [graph.features.as_mut(), graph.labels.as_mut(), file, evaluate.split.as_mut(), coordinates];
-        for path in paths.into_iter().flatten() {
+        let own = embed.patches.values_mut().filter_map(|config| config.coordinates.as_mut());
+        for path in paths.into_iter().flatten().chain(own) {
             *path = absolute(path)?;
         }
         Ok(())

@@ -7,12 +7,11 @@
 //! output   digest of the arrays among them, which is what later stages read
 //! ```
 //!
-//! The stamp is written last and removed first, so a folder with a stamp is finished; where the
-//! work fails before it has touched a file, the stamp comes back. Records in JSON tell seconds
+//! The stamp is written last, and marked as unfinished first, so a folder with a finished stamp is
+//! finished; where the work fails before it has touched a file, the stamp becomes what it was. Records in JSON tell seconds
 //! too, which differ from run to run; so they do not enter `output`.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -37,6 +36,8 @@ pub struct Stamp {
     pub output: String,
     /// How long it took.
     pub seconds: f64,
+    /// Whether the stage is done; if not, `inputs` are those of what was there before.
+    finished: bool,
     files: Vec<StampedFile>,
 }
 
@@ -82,6 +83,9 @@ impl Stamp {
             if begun { Reason::Unfinished } else { Reason::Missing }
         })?;
         let stamp: Self = serde_json::from_slice(&bytes).map_err(|_| Reason::Damaged(FILE.into()))?;
+        if !stamp.finished {
+            return Err(Reason::Unfinished);
+        }
         if stamp.inputs != *inputs {
             return Err(Reason::Changed(inputs.changes_since(&stamp.inputs)));
         }
@@ -97,9 +101,19 @@ impl Stamp {
         damaged.map(|file| file.name.clone())
     }
 
-    /// The stamp of a folder whoever made it, without a look at its other files.
-    pub fn read(folder: &Path) -> Option<Self> {
+    /// The stamp of a folder, finished or not, without a look at its other files.
+    pub(super) fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()
+    }
+
+    /// The stamp of a finished folder, without a look at its other files.
+    pub fn finished(folder: &Path) -> Option<Self> {
+        Self::read(folder).filter(|stamp| stamp.finished)
+    }
+
+    /// Whether the stage was done when the stamp was written.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
     }
 
     /// Stamps a finished folder.
@@ -116,24 +130,26 @@ impl Stamp {
             output.add_text(&file.name);
             output.add_text(&file.digest);
         }
-        let stamp = Self { inputs, output: output.to_string(), seconds, files };
+        // The width of sparse features is in no array.
+        let described = fs::read(folder.join("graph.json")).unwrap_or_default();
+        let described: serde_json::Value = serde_json::from_slice(&described).unwrap_or_default();
+        output.add(described["features"].as_u64().unwrap_or(0));
+        let stamp = Self { inputs, output: output.to_string(), seconds, finished: true, files };
         write_json(&folder.join(FILE), &stamp)?;
         Ok(stamp)
     }
 
-    /// Takes the stamp off a folder that is to be worked in.
+    /// Marks a folder that is to be worked in as not finished. What it was made from stays known,
+    /// for as long as its files may be those that were there before.
     ///
     /// # Errors
-    /// [`FileError`] if it cannot be removed.
+    /// [`FileError`] if the stamp cannot be written.
     pub fn take_off(folder: &Path) -> Result<Unstamped, FileError> {
         let old = Self::read(folder);
-        let stamp = folder.join(FILE);
-        match fs::remove_file(&stamp) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(FileError::at("remove", &stamp)(error))
-            }
-            _ => Ok(Unstamped { folder: folder.to_owned(), old }),
+        if let Some(old) = &old {
+            write_json(&folder.join(FILE), &Self { finished: false, ..old.clone() })?;
         }
+        Ok(Unstamped { folder: folder.to_owned(), old: old.filter(|old| old.finished) })
     }
 }
 
