@@ -145,6 +145,8 @@ def align_arrays(
         given = patch._known() if coordinates is None else coordinates[number]
         rows = coordinates_of(given, f"coordinates of patch {number}")
         nodes = integers_of(patch.nodes, f"nodes of patch {number}")
+        if nodes.ndim != 1:
+            raise ValueError(f"nodes of patch {number} have {nodes.ndim} axes; they must have one")
         parts.append((str(getattr(patch, "name", number)), nodes, rows, patch.weights))
     edges = None if patch_edges is None else _edges_of(patch_edges)
     with reporting(progress) as report:
@@ -155,7 +157,11 @@ def align_arrays(
 def _edges_of(patch_edges: ArrayLike) -> NDArray[np.uint64]:
     pairs = list(patch_edges) if isinstance(patch_edges, (set, frozenset)) else patch_edges
     edges = integers_of(pairs, "patch edges")
-    return edges.reshape(0, 2) if edges.size == 0 else edges
+    if edges.size == 0:
+        return edges.reshape(0, 2)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(f"patch edges have shape {edges.shape}; they must be E x 2")
+    return edges
 
 
 class AlignmentProblem:
@@ -264,10 +270,11 @@ class AlignmentProblem:
         """How well the patches fit, in numbers and in one sentence (`verdict`)."""
         return self._aligned().diagnostics
 
-    def align_patches(self, scale: bool = False) -> AlignmentProblem:
-        """Find the motion of every patch; with `scale`, also its size."""
+    def align_patches(self, scale: Optional[bool] = None) -> AlignmentProblem:
+        """Find the motion of every patch; with `scale`, here or in the settings, also its size."""
+        scale = self._wanted_scale(scale)
         settings = make_settings(
-            {"align": {**self.settings, "scale": bool(scale)}}, random_state=self.random_state
+            {"align": {**self.settings, "scale": scale}}, random_state=self.random_state
         )
         self._alignment = align_arrays(
             self.patches,
@@ -278,21 +285,24 @@ class AlignmentProblem:
             self.threads,
             self.progress,
         )
-        self._scale, self._embedding = bool(scale), None
+        self._scale, self._embedding = scale, None
         return self
+
+    def _wanted_scale(self, scale: Optional[bool]) -> bool:
+        return bool(self.settings.get("scale", False) if scale is None else scale)
 
     def get_aligned_embedding(
         self,
-        scale: bool = False,
+        scale: Optional[bool] = None,
         realign: bool = False,
         out: Any = None,
     ) -> Any:
         """Give the centre of each node's aligned copies, one row per node of `nodes`.
 
-        It is computed once; again with `realign`, or if `scale` was another. `out` is an
-        array of float32 or float64 to write into, such as a memory map.
+        It is computed once, and cannot be changed; again with `realign`, or if `scale` was
+        another. `out` is an array of float32 or float64 to write into, such as a memory map.
         """
-        if self._alignment is None or realign or scale != self._scale:
+        if self._alignment is None or realign or self._wanted_scale(scale) != self._scale:
             self.align_patches(scale)
         alignment = self._aligned()
         if out is not None:
@@ -300,6 +310,7 @@ class AlignmentProblem:
         if self._embedding is None:
             shape = (alignment.native.num_nodes, alignment.native.dim)
             self._embedding = alignment.write(np.empty(shape))
+            self._embedding.flags.writeable = False
         return self._embedding
 
     def aligned_patch(self, index: int) -> Patch:

@@ -100,6 +100,9 @@ def labels_of(values: Any) -> Union[NDArray[np.int32], NDArray[np.uint8], None]:
     if array.dtype.kind not in "iub":
         raise TypeError(f"labels have type {array.dtype}; they must be integers")
     if array.ndim == 1:
+        largest = int(array.max()) if array.size else 0
+        if largest >= 2**31 - 1:
+            raise ValueError(f"labels include {largest}; classes are numbers below {2**31 - 1}")
         return plain(array, np.int32)
     if array.ndim != 2 or array.size == 0 or array.min() < 0 or array.max() > 1:
         raise ValueError("labels must be one class a node, or rows of zeros and ones")

@@ -138,6 +138,11 @@ def _build(
     parts: Union[_Edges, _Table], settings: _native.Settings, threads: Optional[int], report: Any
 ) -> Graph:
     features, labels = features_of(parts.features), labels_of(parts.labels)
+    table = parts.table if isinstance(parts, _Table) else None
+    in_order = features is not None or labels is not None
+    if in_order and hasattr(table, "columns") and hasattr(table, "__getitem__"):
+        # Rows of features follow the nodes in the order in which the rows of the table name them.
+        parts = _from_columns(table)
     if isinstance(parts, _Table):
         try:
             return Graph(
@@ -181,7 +186,8 @@ def _warn_of_missing(graph: Graph) -> None:
     if dropped:
         warnings.warn(
             f"{dropped} of {graph.num_nodes + dropped} nodes lie outside the largest component "
-            "and are left out; `nodes` says which are kept, `component='all'` keeps all",
+            "and are left out; `nodes` says which are kept, `component='all'` keeps all (joined "
+            "by `patch.bridge`)",
             Local2GlobalWarning,
             stacklevel=3,
         )
@@ -266,7 +272,7 @@ def _from_scipy(matrix: Any) -> _Edges:
 
 def _from_columns(table: Any) -> _Edges:
     """Give the edges of a table whose columns can be taken by name."""
-    names = [str(name) for name in table.columns]
+    names = [str(name) for name in getattr(table, "column_names", table.columns)]
     column = {
         key: next((name for name in names if name.lower() in known), None)
         for key, known in _COLUMN_NAMES.items()
@@ -289,6 +295,11 @@ _COLUMN_NAMES = {
 def _from_pairs(pairs: Any) -> _Edges:
     """Give the edges of an edge index, 2 x E or E x 2; 2 x 2 is taken as 2 x E."""
     is_array = hasattr(pairs, "shape")
+    if not is_array and isinstance(pairs, Iterable):
+        pairs = list(pairs)
+        edges = _from_tuples(pairs)
+        if edges is not None:
+            return edges
     array = to_numpy(pairs if is_array or not isinstance(pairs, Iterable) else list(pairs))
     if array.ndim != 2 or 2 not in array.shape:
         raise TypeError(
@@ -299,6 +310,35 @@ def _from_pairs(pairs: Any) -> _Edges:
     # A list of pairs is E x 2 even if there are two of them.
     by_row = array.shape[0] == 2 and (is_array or array.shape[1] != 2)
     return _numbered(*(array if by_row else array.T))
+
+
+def _from_tuples(pairs: list[Any]) -> Optional[_Edges]:
+    """Give the edges of a list of pairs, or of pairs with a weight; nothing if it is none.
+
+    Ids stay what they are: an array would make one type of all, and merge some of them.
+    """
+    sizes = {len(pair) if isinstance(pair, (tuple, list)) else 0 for pair in pairs}
+    is_index = len(pairs) == 2 and all(isinstance(row, list) for row in pairs) and sizes != {2}
+    if len(sizes) != 1 or not sizes <= {2, 3} or is_index:
+        return None
+    ends = [end for pair in pairs for end in pair[:2]]
+    if any(isinstance(end, (tuple, list, np.ndarray)) for end in ends):
+        return None
+    if all(isinstance(end, (int, np.integer)) and not isinstance(end, bool) for end in ends):
+        lowest = min(ends)
+        if lowest < 0:
+            raise ValueError(f"node ids include {lowest}; they must not be negative")
+        columns = np.array(ends, dtype=np.uint64).reshape(-1, 2).T.copy()
+        edges = _Edges(columns[0], columns[1])
+    else:
+        # 1, 1.0 and True are one key of a dictionary, and may be one node; "1" is another.
+        rows: dict[Any, int] = {}
+        numbers = [rows.setdefault(end, len(rows)) for end in ends]
+        columns = np.array(numbers, dtype=np.uint64).reshape(-1, 2).T.copy()
+        edges = _Edges(columns[0], columns[1], nodes=list(rows))
+    if sizes == {3}:
+        edges.weights = np.array([pair[2] for pair in pairs], dtype=np.float32)
+    return edges
 
 
 def _numbered(sources: NDArray[Any], targets: NDArray[Any]) -> _Edges:

@@ -119,7 +119,13 @@ def make_patches(
     whole = as_graph(graph, threads=threads)
     seed = seed_of(random_state)
     settings = make_settings({"patch": options, "embed.dim": dim}, random_state=seed)
-    labels = np.ascontiguousarray(integers_of(to_numpy(clusters), "clusters").astype(np.uint32))
+    numbers = integers_of(to_numpy(clusters), "clusters")
+    if numbers.ndim != 1:
+        raise ValueError(f"clusters have {numbers.ndim} axes; they must have one")
+    # Any numbers will do; large ones are counted from 0 on.
+    large = numbers.size > 0 and int(numbers.max()) >= numbers.size
+    counted = np.unique(numbers, return_inverse=True)[1] if large else numbers
+    labels = np.ascontiguousarray(counted.astype(np.uint32))
     with reporting(progress) as report:
         native = _native.make_patches(whole.native, labels, settings, threads, report)
     return Patches(

@@ -226,7 +226,7 @@ def test_the_run_folder_gives_the_graph_back(tmp_path: Path):
         (EDGES, {"features": np.full((6, 1), np.nan)}, l2g.ReadError, "not finite"),
         (EDGES, {"features": np.array(["a"] * 6)}, TypeError, "must be numbers"),
         (EDGES, {"labels": np.ones(6)}, TypeError, "labels have type float64"),
-        (EDGES, {"component": "biggest"}, l2g.ConfigError, "unknown variant `biggest`"),
+        (EDGES, {"component": "biggest"}, l2g.ConfigError, "`biggest` is none of largest, all"),
         (EDGES, {"selfloops": True}, l2g.ConfigError, "did you mean `graph.self_loops`"),
         ("nowhere.csv", {}, l2g.ReadError, "nowhere.csv: file is not there"),
         ("cora", {"features": np.eye(3)}, TypeError, "give their paths"),
@@ -234,7 +234,7 @@ def test_the_run_folder_gives_the_graph_back(tmp_path: Path):
         (pa.table({"src": [1], "dst": ["x"]}), {}, l2g.ReadError, "the same kind of ids"),
         (pa.table({"src": [1, None], "dst": [2, 3]}), {}, l2g.ReadError, "row 1 is empty"),
         (SimpleNamespace(edge_index_dict={}), {}, TypeError, "several types"),
-        ([(0, 1, 2)], {}, TypeError, "cannot read a graph"),
+        ([(0, 1, 2, 3)], {}, TypeError, "cannot read a graph"),
     ],
 )
 def test_what_is_no_graph_is_refused(source, options, error, message):

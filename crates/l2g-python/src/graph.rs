@@ -210,7 +210,8 @@ impl Graph {
     fn subgraph(&self, py: Python<'_>, nodes: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
         let nodes = self.check_nodes(nodes.as_slice()?)?;
         let graph = py.detach(|| self.graph().subgraph(&nodes));
-        Ok(Self { loaded: Loaded { graph, ..self.loaded.clone() } })
+        let summary = self.loaded.summary.of_part(&graph);
+        Ok(Self { loaded: Loaded { graph, summary, ..self.loaded.clone() } })
     }
 }
 

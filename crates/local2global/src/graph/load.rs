@@ -297,6 +297,11 @@ fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph
 }
 
 impl Summary {
+    /// The summary of a part of the graph.
+    pub fn of_part(&self, part: &Graph) -> Self {
+        Self::of(part, self.components, self.dropped)
+    }
+
     fn of(graph: &Graph, components: usize, dropped: DroppedTotals) -> Self {
         let degrees = || graph.nodes().map(|node| graph.degree(node));
         let degree = Degrees {

@@ -22,7 +22,7 @@ impl Pipeline<'_> {
         embed.check()?;
         patch.check(embed.dim)?;
         // More nodes than any graph has: only a number of none is refused.
-        partition.num_clusters(usize::MAX, 1)?;
+        partition.num_clusters(1 << 48, 1)?;
         align.check().map_err(AlignFilesError::from)?;
         evaluate.check()?;
         self.make_paths_absolute()
@@ -32,10 +32,18 @@ impl Pipeline<'_> {
     /// it is read.
     pub(super) fn make_paths_absolute(&mut self) -> Result<(), PipelineError> {
         let Config { graph, partition, evaluate, embed, .. } = &mut self.config;
-        if let (GraphSource::Settings(folders), Some(input)) = (&self.source, &mut graph.input)
-            && let Source::File(path) = builtin::locate(input, folders)?
-        {
-            *input = absolute(&path)?.display().to_string();
+        match (&self.source, &mut graph.input) {
+            (GraphSource::Settings(folders), Some(input)) => {
+                if let Source::File(path) = builtin::locate(input, folders)? {
+                    *input = absolute(&path)?.display().to_string();
+                }
+            }
+            (GraphSource::Settings(_), None) => {}
+            (GraphSource::Memory(_), Some(input)) => {
+                *input = absolute(Path::new(input))?.display().to_string();
+            }
+            // Nothing that can be read again, and not the graph that is read by default.
+            (GraphSource::Memory(_), input @ None) => *input = Some("a graph in memory".into()),
         }
         let file = match &mut partition.method {
             PartitionMethod::Given(given) => given.file.as_mut(),
