@@ -68,6 +68,7 @@ def _embed(embedder: Embedder, patch: GraphPatch, folder: Path, digest: Optional
         "embedder": getattr(embedder, "__qualname__", type(embedder).__qualname__),
         "seed": patch.seed,
         "digest": digest,
+        "coordinates": _content(rows),
     }
     _write(folder / f"{patch.name}.npy", lambda sink: np.save(sink, rows, allow_pickle=False))
     _write(folder / f"{patch.name}.json", lambda sink: sink.write(json.dumps(record).encode()))
@@ -110,9 +111,15 @@ def _is_done(folder: Path, patch: GraphPatch, digest: Optional[str]) -> bool:
         return False
     try:
         found: Any = json.loads(record.read_text())
-    except ValueError:
+        rows = np.load(folder / f"{patch.name}.npy", allow_pickle=False)
+    except (ValueError, OSError, EOFError):
         return False
-    return isinstance(found, dict) and found.get("digest") == digest
+    is_same = isinstance(found, dict) and found.get("digest") == digest
+    return is_same and found.get("coordinates") == _content(rows)
+
+
+def _content(rows: NDArray[Any]) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(rows).tobytes(), digest_size=16).hexdigest()
 
 
 def _write(path: Path, write: Callable[[Any], object]) -> None:

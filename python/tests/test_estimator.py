@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -147,9 +148,9 @@ def test_a_folder_in_use_is_refused(tmp_path: Path):
     fcntl = pytest.importorskip("fcntl")
     with open(tmp_path / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        lock.write("4711\n")
+        lock.write(f"{os.getpid()}\n")
         lock.flush()
-        with pytest.raises(l2g.PipelineError, match="is in use by process 4711"):
+        with pytest.raises(l2g.PipelineError, match=f"is in use by process {os.getpid()}"):
             small(run_dir=tmp_path).fit(graph())
     small(run_dir=tmp_path).fit(graph())
 
@@ -227,9 +228,13 @@ def test_an_embedder_with_a_digest_is_resumed(tmp_path: Path):
     first = model.fit_transform(graph())
     assert model.fit_transform(graph()).tobytes() == first.tobytes()
     assert len(embedder.calls) == 3
+    truncated = tmp_path / "embedder/patch-00001.npy"
+    truncated.write_bytes(truncated.read_bytes()[:-100])
+    assert model.fit_transform(graph()).tobytes() == first.tobytes()
+    assert embedder.calls[3:] == ["patch-00001"]
     embedder.digest = "version 2"
     model.fit(graph())
-    assert len(embedder.calls) == 6
+    assert len(embedder.calls) == 7
 
 
 def test_features_reach_the_embedder():

@@ -76,8 +76,8 @@ fn for_partition_error(error: &PartitionError) -> Option<String> {
 fn for_patch_error(error: &PatchError) -> Option<String> {
     Some(match error {
         PatchError::ClusterTooSmall { min_overlap, size, .. } => format!(
-            "rerun `l2g partition --min-overlap {min_overlap}`, which merges small clusters, or \
-             `l2g patch --min-overlap {}`",
+            "rerun `l2g partition --min-overlap {min_overlap}`, which merges small clusters that touch \
+             others; leave small parts out with `--component largest`; or `l2g patch --min-overlap {}`",
             2 * size
         ),
         PatchError::Setting { key: "min_overlap" | "max_overlap", .. } => {
@@ -112,7 +112,9 @@ fn for_align_files_error(error: &AlignFilesError) -> Option<String> {
         AlignFilesError::Align(error) => return for_align_error(error),
         AlignFilesError::MissingCoords { .. } => "run `l2g embed` on this run folder first".into(),
         AlignFilesError::NoPatches { .. } => "run `l2g patch` on this run folder first".into(),
-        AlignFilesError::OtherTransforms { .. } => "align the whole run anew: `l2g align RUN`".into(),
+        AlignFilesError::OtherTransforms { .. } | AlignFilesError::OtherPatches { .. } => {
+            "align the whole run anew: `l2g align RUN`".into()
+        }
         _ => return None,
     })
 }

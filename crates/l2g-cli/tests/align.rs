@@ -119,6 +119,17 @@ fn a_changed_patch_is_put_into_the_finished_frame() {
     let output = l2g(folder, &[&ALIGN[..], &["--update", "dave"]].concat());
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("no patch named `dave`"), "{}", stderr(&output));
+    // Dave in the place of Bob: as many patches, but the frame is that of others.
+    for kind in ["nodes", "coords"] {
+        fs::rename(folder.join(kind).join("bob.npy"), folder.join(kind).join("dave.npy")).unwrap();
+    }
+    let output = l2g(folder, &[&ALIGN[..], &["--update", "dave"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("names patch `bob`, which is not there any more"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

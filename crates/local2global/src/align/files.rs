@@ -15,6 +15,7 @@
 //! coordinates in `4-embeddings` and the patch graph in `3-patches/patch_graph.npy`.
 //! Every file appears complete or not at all.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::centroid;
@@ -84,6 +85,10 @@ pub enum AlignFilesError {
     /// The finished frame belongs to other patches.
     #[error("`{}` has {found} transforms for {needed} patches", path.display())]
     OtherTransforms { path: PathBuf, found: usize, needed: usize },
+
+    /// The finished frame has a patch that is gone.
+    #[error("`{}` names patch `{patch}`, which is not there any more", path.display())]
+    OtherPatches { path: PathBuf, patch: String },
 
     /// The patches cannot be aligned.
     #[error(transparent)]
@@ -177,6 +182,7 @@ pub fn update_files(
         let path = paths.out.join("transforms.npz");
         return Err(AlignFilesError::OtherTransforms { path, found, needed });
     }
+    check_names(&paths.out, &patches, index)?;
     let before = Places::read(&paths.out)?;
     let found = update(&patches, index, &mut transforms, config)?;
     let nodes = global_nodes(&patches, paths.rows)?;
@@ -184,6 +190,22 @@ pub fn update_files(
     write_alignment(paths, &patches, &nodes, &alignment, progress)?;
     let after = Places::read(&paths.out)?;
     Ok(before.compare(&after, &patches[index], found))
+}
+
+/// Checks that the transforms that are there belong to the other patches, as far as it is known.
+fn check_names(out: &Path, patches: &[LocalPatch], updated: usize) -> Result<(), AlignFilesError> {
+    let path = out.join("alignment.json");
+    let record = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Diagnostics>(&bytes).ok());
+    let Some(record) = record else { return Ok(()) };
+    let is_other = |name: &&str| *name != patches[updated].name();
+    let known: Vec<&str> =
+        record.patch_list.iter().map(|patch| patch.patch.as_str()).filter(is_other).collect();
+    let others: Vec<&str> = patches.iter().map(LocalPatch::name).filter(is_other).collect();
+    // A patch that an earlier update brought in is in no record.
+    match known.iter().find(|name| !others.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(AlignFilesError::OtherPatches { path, patch: (*name).to_owned() }),
+    }
 }
 
 /// The places of all nodes, as an alignment left them.

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// The learning rates of the runs of a patch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "needed a number, a list of numbers, or a range such as { from = 0.1, to = 0.001 }"
+)]
 pub enum Rates {
     /// The same for all runs.
     One(f64),

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
+use std::path::Path;
 
 use super::PipelineError;
 use crate::run_dir::{FileError, RunDir};
@@ -46,7 +47,11 @@ impl RunLock {
                 let mut holder = String::new();
                 // Who holds it is told if it can be read; that it is held is enough.
                 let _ = file.read_to_string(&mut holder);
-                let holder = holder.trim().parse().ok();
+                // A process that embeds does not note itself; what stands there may be long over.
+                let is_over = |id: &u32| {
+                    Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{id}")).exists()
+                };
+                let holder = holder.trim().parse().ok().filter(|id| !is_over(id));
                 return Err(PipelineError::Locked { run: run.root().to_owned(), holder });
             }
             Err(TryLockError::Error(source)) => return Err(FileError::at("lock", &path)(source).into()),
