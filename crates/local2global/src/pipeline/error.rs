@@ -36,7 +36,7 @@ pub enum PipelineError {
 
     /// The machine is too small.
     #[error(
-        "run would take about {:.1} GiB of memory, and the machine has {:.1}",
+        "embedding and alignment would take about {:.1} GiB of memory, and the machine has {:.1}",
         gib(*needed),
         gib(*there)
     )]

@@ -52,6 +52,9 @@ pub struct Estimate {
     pub patch_nodes: usize,
     /// Memory at the peak, in bytes.
     pub memory_bytes: u64,
+    /// The part of it that embedding and alignment take, besides the graph.
+    #[serde(skip)]
+    pub working_bytes: u64,
     /// Bytes of files that are mapped at the peak: they use free memory, and do without it.
     pub mapped_bytes: u64,
     /// Bytes of all files, as if every stage were done.
@@ -158,9 +161,10 @@ impl Pipeline<'_> {
             // The whole graph at once, as it is trained and as it is scored.
             + if evaluate.full { 8 * dim_u64 * nodes_u64 } else { 0 };
         // Reading a graph takes some 2.4 times its size.
-        let memory_bytes = BASE_BYTES + (5 * graph_bytes / 2).max(graph_bytes + training.max(aligning));
+        let working_bytes = training.max(aligning);
+        let memory_bytes = BASE_BYTES + (5 * graph_bytes / 2).max(graph_bytes + working_bytes);
         let mapped_bytes = patch_bytes.max(graph_bytes);
-        Ok(Estimate { nodes, patches, patch_nodes, memory_bytes, mapped_bytes, written_bytes })
+        Ok(Estimate { nodes, patches, patch_nodes, memory_bytes, working_bytes, mapped_bytes, written_bytes })
     }
 }
 

@@ -71,10 +71,10 @@ impl Pipeline<'_> {
         Ok(evaluate.check_for(graph)?)
     }
 
-    /// Checks that the machine has the memory that a run is estimated to take, or half of it: the
-    /// estimate is rough.
+    /// Checks that the machine has the memory that embedding and alignment are estimated to take,
+    /// or half of it: the estimate is rough. The graph is mapped, and may be larger.
     pub(super) fn check_memory(&self, graph: &Graph) -> Result<(), PipelineError> {
-        let needed = self.estimate_for(graph)?.memory_bytes;
+        let needed = self.estimate_for(graph)?.working_bytes;
         match memory::total_bytes() {
             Some(there) if needed / 2 > there => Err(PipelineError::Memory { needed, there }),
             _ => Ok(()),
