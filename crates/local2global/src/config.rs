@@ -4,6 +4,9 @@
 //! Settings are checked once, here; a key that does not exist is an error that names
 //! the nearest one that does.
 
+use std::io::Write;
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -14,6 +17,7 @@ use crate::experiment::ExperimentConfig;
 use crate::graph::load::GraphConfig;
 use crate::partition::PartitionConfig;
 use crate::patch::PatchConfig;
+use crate::run_dir::{FileError, write_atomically};
 use crate::seed::Seed;
 
 /// Every setting of a run.
@@ -92,6 +96,18 @@ impl Config {
         })
     }
 
+    /// Writes the settings, defaults filled in, so that `l2g COMMAND` can be repeated.
+    ///
+    /// # Errors
+    /// As [`write_atomically`].
+    pub fn write(&self, path: &Path, command: &str) -> Result<(), FileError> {
+        let version = env!("CARGO_PKG_VERSION");
+        write_atomically(path, |sink| {
+            writeln!(sink, "# local2global {version}; repeat with `l2g {command} --config run.toml`")?;
+            writeln!(sink, "{}", self.to_toml())
+        })
+    }
+
     /// The settings as TOML, defaults filled in.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("settings are plain tables")
@@ -147,12 +163,8 @@ fn refusal(path: &str, message: &str) -> ConfigError {
 
 /// What serde says about a value of the wrong type, without the names of types.
 fn in_plain_words(message: &str) -> String {
-    let Some((found, expected)) =
-        message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: ")).and_then(|rest| {
-            let (found, expected) = rest.rsplit_once(", expected ")?;
-            Some((found, expected))
-        })
-    else {
+    let wrong = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
+    let Some((found, expected)) = wrong.and_then(|wrong| wrong.rsplit_once(", expected ")) else {
         return message.to_owned();
     };
     let needed = match expected {

@@ -7,6 +7,11 @@ pub fn total_bytes() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
 }
 
+/// The memory of the machine, if it is less than half of what is estimated to be needed.
+pub fn far_below(needed: u64) -> Option<u64> {
+    total_bytes().filter(|&there| needed / 2 > there)
+}
+
 /// The most memory this process has had in use so far, if the system tells.
 pub fn peak_bytes() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
@@ -33,5 +38,7 @@ mod tests {
     fn linux_tells() {
         assert!(peak_bytes().unwrap() > 0);
         assert!(total_bytes().unwrap() > peak_bytes().unwrap());
+        assert_eq!(far_below(u64::MAX), total_bytes());
+        assert_eq!(far_below(peak_bytes().unwrap()), None);
     }
 }

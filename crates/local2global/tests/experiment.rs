@@ -29,16 +29,9 @@ fn graph() -> Graph {
 /// The table, and how many patches were embedded and kept.
 fn run(graph: &Graph, config: &Config, folder: &Path) -> Result<(Table, usize, usize), ExperimentError> {
     let (mut embedded, mut kept) = (0, 0);
-    let table = experiment(
-        graph,
-        config,
-        folder,
-        &Silent,
-        || Ok(()),
-        |finished| {
-            (embedded, kept) = (embedded + finished.embedded, kept + finished.kept);
-        },
-    )?;
+    let table = experiment(graph, config, folder, &Silent, |finished| {
+        (embedded, kept) = (embedded + finished.embedded, kept + finished.kept);
+    })?;
     Ok((table, embedded, kept))
 }
 

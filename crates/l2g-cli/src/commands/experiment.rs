@@ -1,6 +1,5 @@
 //! `l2g experiment [GRAPH]`: the comparison of the paper's section 4.4.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -9,7 +8,7 @@ use local2global::config::Config;
 use local2global::experiment::{ExperimentConfig, Finished, Table, experiment};
 use local2global::memory;
 use local2global::pipeline::{RunLock, Sharing};
-use local2global::run_dir::{FileError, RunDir, write_atomically};
+use local2global::run_dir::RunDir;
 use serde::Serialize;
 
 use super::graph::{InputArgs, default_folder};
@@ -72,8 +71,7 @@ pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Resul
     }
     let _lock = RunLock::take(&run, Sharing::Alone)?;
     let (mut embedded, mut kept) = (0, 0);
-    let begun = || write_settings(&run, &config);
-    let table = experiment(&loaded.graph, &config, &out, &context.progress, begun, |finished| {
+    let table = experiment(&loaded.graph, &config, &out, &context.progress, |finished| {
         (embedded, kept) = (embedded + finished.embedded, kept + finished.kept);
         context.progress.tell(&sentence(finished), "dimension", finished.row);
     })
@@ -109,15 +107,6 @@ fn folder_for(input: &str) -> PathBuf {
     let mut name = default_folder(input).into_os_string();
     name.push("-experiment");
     name.into()
-}
-
-/// Writes the settings, flags and defaults filled in, so that the experiment can be repeated.
-fn write_settings(run: &RunDir, config: &Config) -> Result<(), FileError> {
-    let version = env!("CARGO_PKG_VERSION");
-    write_atomically(&run.settings(), |sink| {
-        writeln!(sink, "# local2global {version}; repeat with `l2g experiment --config run.toml`")?;
-        writeln!(sink, "{}", config.to_toml())
-    })
 }
 
 /// What people read when a dimension is done.

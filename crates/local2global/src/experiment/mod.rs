@@ -25,6 +25,7 @@
 //! OUT/d=016/paper/4-embeddings/  5-alignment/     and the same for ours
 //! OUT/scores.json  table.md  figure.svg           rewritten after every dimension
 //! OUT/timings.json                                how long training took
+//! OUT/run.toml                                    every setting
 //! ```
 //!
 //! Trained patches are kept by the digest of their inputs, so a rerun does only what is
@@ -62,7 +63,7 @@ use crate::evaluate::reconstruction::sample_non_edges;
 use crate::graph::{Graph, NodeId};
 use crate::memory;
 use crate::progress::Progress;
-use crate::run_dir::{FileError, write_atomically, write_json};
+use crate::run_dir::{FileError, RunDir, write_atomically, write_json};
 use crate::seed::Stage;
 use setting::PatchSet;
 use trial::{TrainSeconds, Trials};
@@ -115,8 +116,8 @@ pub struct Finished<'a> {
 
 /// Runs the experiment on a graph, into a folder.
 ///
-/// When settings are checked and patches made, `begun` is called; after each dimension, files are
-/// rewritten and `finished` is called.
+/// When settings are checked and patches made, the settings are written to `run.toml`. After each
+/// dimension, files are rewritten and `finished` is called.
 ///
 /// # Errors
 /// [`ExperimentError`] for settings that make no sense, before anything is trained, or
@@ -136,7 +137,7 @@ pub struct Finished<'a> {
 /// let graph = build(EdgeList::from_pairs(edges.collect()), 120, &BuildOptions::default()).graph;
 /// let settings = "[embed]\nmethod = \"spectral\"\n[experiment]\ndims = [2, 4]\nruns = 1";
 /// let config = Config::new(settings, &["partition.clusters=3".into()])?;
-/// let table = experiment(&graph, &config, folder, &Silent, || Ok(()), |_| ())?;
+/// let table = experiment(&graph, &config, folder, &Silent, |_| ())?;
 /// assert_eq!(table.rows.len(), 2);
 /// assert!(table.rows[1].l2g > table.rows[1].no_trans);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -146,7 +147,6 @@ pub fn experiment(
     config: &Config,
     folder: &Path,
     progress: &dyn Progress,
-    begun: impl FnOnce() -> Result<(), FileError>,
     mut finished: impl FnMut(&Finished<'_>),
 ) -> Result<Table, ExperimentError> {
     let settings = config.experiment.clone().unwrap_or_default();
@@ -156,7 +156,7 @@ pub fn experiment(
     let sets = PatchSet::make_both(graph, config, largest, folder, progress)?;
     let mut table = Table::new(graph, config, settings.runs, &sets);
     let trials = Trials::new(graph, config, settings.runs, &sets, folder);
-    begun()?;
+    config.write(&RunDir::new(folder).settings(), "experiment")?;
     let mut timings = Vec::new();
     for (index, &dim) in dims.iter().enumerate() {
         let place = format!("d = {dim} ({} of {})", index + 1, dims.len());
@@ -175,7 +175,7 @@ fn check(graph: &Graph, config: &Config, largest: usize) -> Result<(), Experimen
     let training = config.embed.embedder().memory_bytes(&PatchSize::new(graph, &whole), largest);
     // At least two patches have a rotation each.
     let needed = training.saturating_add((16 * largest as u64).saturating_mul(largest as u64));
-    if let Some(there) = memory::total_bytes().filter(|&there| needed / 2 > there) {
+    if let Some(there) = memory::far_below(needed) {
         return Err(ExperimentError::Memory { dim: largest, needed: needed >> 30, there: there >> 30 });
     }
     if config.embed.method == EmbedMethod::Given {

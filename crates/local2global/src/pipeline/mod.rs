@@ -45,8 +45,6 @@ pub use lock::{RunLock, Sharing};
 pub use plan::{Estimate, Plan, PlannedStage};
 pub use stamp::{Reason, Stamp, Unstamped};
 
-use settings::write_settings;
-
 use crate::align::align_run;
 use crate::config::Config;
 use crate::embed::{EmbedConfig, EmbedMethod, embed_patches, embed_run};
@@ -192,7 +190,7 @@ impl<'a> Pipeline<'a> {
                     let graph = self.graph()?;
                     self.settle_for(&graph)?;
                     self.check_memory(&graph)?;
-                    write_settings(self.run, &self.config)?;
+                    self.config.write(&self.run.settings(), "run")?;
                 }
                 StageName::Patch => self.check_joined()?,
                 _ => {}

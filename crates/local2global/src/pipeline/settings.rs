@@ -1,7 +1,6 @@
 //! The settings of a run: checked before anything is done, filled in, and written down.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::{GraphSource, Pipeline, PipelineError};
@@ -12,7 +11,7 @@ use crate::graph::builtin::{self, Source};
 use crate::memory;
 use crate::partition::{NumClusters, PartitionMethod};
 use crate::patch::PatchReport;
-use crate::run_dir::{FileError, RunDir, write_atomically};
+use crate::run_dir::FileError;
 
 impl Pipeline<'_> {
     /// Checks all that can be checked without the graph, and makes paths independent of the
@@ -75,9 +74,9 @@ impl Pipeline<'_> {
     /// or half of it: the estimate is rough. The graph is mapped, and may be larger.
     pub(super) fn check_memory(&self, graph: &Graph) -> Result<(), PipelineError> {
         let needed = self.estimate_for(graph)?.working_bytes;
-        match memory::total_bytes() {
-            Some(there) if needed / 2 > there => Err(PipelineError::Memory { needed, there }),
-            _ => Ok(()),
+        match memory::far_below(needed) {
+            Some(there) => Err(PipelineError::Memory { needed, there }),
+            None => Ok(()),
         }
     }
 
@@ -100,16 +99,4 @@ fn absolute(path: &Path) -> Result<PathBuf, FileError> {
         true => std::path::absolute(path).map_err(FileError::at("find", path)),
         false => Ok(path.to_owned()),
     }
-}
-
-/// Writes the settings, defaults filled in, so that the run can be repeated.
-pub(super) fn write_settings(run: &RunDir, config: &Config) -> Result<(), PipelineError> {
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(write_atomically(&run.settings(), |sink| {
-        writeln!(
-            sink,
-            "# local2global {version}; repeat with `l2g run --config run.toml`\n{}",
-            config.to_toml()
-        )
-    })?)
 }

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The stamp is written last, and marked as unfinished first, so a folder with a finished stamp is
-//! finished; where the work fails before it has touched a file, the stamp becomes what it was. Records in JSON tell seconds
-//! too, which differ from run to run; so they do not enter `output`.
+//! finished; where the work fails before it has touched a file, the stamp becomes what it was.
+//! Records in JSON tell seconds too, which differ from run to run; so they do not enter `output`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
