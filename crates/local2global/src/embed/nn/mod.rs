@@ -10,6 +10,7 @@
 //! encoder.rs      two graph convolutions, made of layer.rs and dense.rs
 //! layer.rs        the first convolution, from features
 //! propagation.rs  D^-1/2 (A + I) D^-1/2, with bias and activation in the same pass
+//! masking.rs      the same with some edges hidden, others in every epoch
 //! dense.rs        products of full matrices, by faer
 //! discriminator.rs  true from shuffled coordinates
 //! decoder.rs      the loss on edges and non-edges, forward and backward in one pass
@@ -49,6 +50,8 @@ pub mod init;
 pub mod input;
 
 pub mod layer;
+
+pub mod masking;
 
 pub mod noise;
 

@@ -34,6 +34,10 @@ pub enum Purpose {
     Noise = 1,
     /// Non-edges, or shuffled features.
     Pairs = 2,
+    /// Edges that are hidden for an epoch.
+    Hidden = 3,
+    /// Edges that are kept out of training, and the non-edges beside them.
+    Validation = 4,
 }
 
 /// The index of a stream: what for, which epoch, which block.

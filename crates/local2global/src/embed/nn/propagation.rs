@@ -19,8 +19,8 @@ use crate::graph::Graph;
 /// The neighbours of each node: both directions, each once, without loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbors {
-    offsets: Vec<usize>,
-    nodes: Vec<u32>,
+    pub(super) offsets: Vec<usize>,
+    pub(super) nodes: Vec<u32>,
 }
 
 impl Neighbors {
@@ -29,7 +29,7 @@ impl Neighbors {
     /// # Panics
     /// If the graph has 2³² nodes or more.
     pub fn new(graph: &Graph) -> Self {
-        let (neighbors, _) = rows_of(graph);
+        let (neighbors, _) = weighted_neighbors(graph);
         neighbors
     }
 
@@ -62,8 +62,15 @@ impl Neighbors {
 
 /// The neighbours in a graph, and the matrix `P` that propagates between them.
 pub fn propagation<F: Float>(graph: &Graph) -> (Neighbors, SparseMatrix<F>) {
-    let (neighbors, weights) = rows_of(graph);
-    let weight = |k: usize| weights.as_ref().map_or(1.0, |weights| f64::from(weights[k]));
+    let (neighbors, weights) = weighted_neighbors(graph);
+    let matrix = matrix_between(&neighbors, weights.as_deref());
+    (neighbors, matrix)
+}
+
+/// The matrix `P` that propagates between neighbours; `weights` are those of the entries of
+/// [`Neighbors::nodes`], all 1 if there are none.
+pub fn matrix_between<F: Float>(neighbors: &Neighbors, weights: Option<&[f32]>) -> SparseMatrix<F> {
+    let weight = |k: usize| weights.map_or(1.0, |weights| f64::from(weights[k]));
     let row = |node: usize| neighbors.offsets[node]..neighbors.offsets[node + 1];
     let num_nodes = neighbors.num_nodes();
     let scales: Vec<f64> =
@@ -83,7 +90,7 @@ pub fn propagation<F: Float>(graph: &Graph) -> (Neighbors, SparseMatrix<F>) {
         after.for_each(|k| push(neighbors.nodes[k], weight(k)));
         offsets.push(columns.len());
     }
-    (neighbors, SparseMatrix::new(num_nodes, offsets, columns, values))
+    SparseMatrix::new(num_nodes, offsets, columns, values)
 }
 
 /// Splits a range in two.
@@ -98,8 +105,11 @@ impl SplitRange for std::ops::Range<usize> {
     }
 }
 
-/// The neighbours in a graph, and the weights of the edges to them.
-fn rows_of(graph: &Graph) -> (Neighbors, Option<Vec<f32>>) {
+/// The neighbours in a graph, and the weights of the edges to them, if it has weights.
+///
+/// # Panics
+/// If the graph has 2³² nodes or more.
+pub fn weighted_neighbors(graph: &Graph) -> (Neighbors, Option<Vec<f32>>) {
     let num_nodes = graph.num_nodes();
     assert!(u32::try_from(num_nodes).is_ok(), "a patch has fewer than 2^32 nodes");
     let mut entries: Vec<(u32, u32, f32)> = Vec::new();

@@ -78,13 +78,18 @@ impl NonEdges {
     ///
     /// If every pair of nodes is an edge, none will be drawn.
     pub fn new(neighbors: &Neighbors) -> Self {
+        Self::with_pairs(neighbors, neighbors.nodes().len())
+    }
+
+    /// Prepares to draw `num_pairs` pairs; none if every pair of nodes is an edge.
+    pub fn with_pairs(neighbors: &Neighbors, num_pairs: usize) -> Self {
         let num_nodes = neighbors.num_nodes();
         let all_pairs = num_nodes as u128 * num_nodes.saturating_sub(1) as u128;
         let dense = neighbors.nodes().len() as u128 * 2 > all_pairs;
         let listed = dense.then(|| list_non_edges(neighbors));
         let num_pairs = match &listed {
             Some(listed) if listed.is_empty() => 0,
-            _ => neighbors.nodes().len(),
+            _ => num_pairs,
         };
         let pairs = Pairs::new(num_nodes, num_pairs);
         let counts = if dense { Vec::new() } else { count_non_edges(neighbors, pairs.blocks()) };

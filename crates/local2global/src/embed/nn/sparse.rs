@@ -60,6 +60,14 @@ impl<F: Float> SparseMatrix<F> {
         (&self.columns[range.clone()], &self.values[range])
     }
 
+    /// Lets `change` put other rows in the place of the old ones: offsets, columns and values,
+    /// as [`SparseMatrix::new`] has them. The memory is used again.
+    pub(super) fn refill(&mut self, change: impl FnOnce(&mut Vec<usize>, &mut Vec<u32>, &mut Vec<F>)) {
+        change(&mut self.offsets, &mut self.columns, &mut self.values);
+        let len = self.columns.len();
+        assert!(self.offsets.last() == Some(&len) && self.values.len() == len, "offsets must fit");
+    }
+
     /// The same matrix with rows and columns exchanged.
     pub fn transposed(&self) -> Self {
         let mut offsets = vec![0; self.num_columns + 1];
