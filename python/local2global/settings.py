@@ -4,8 +4,8 @@ The keys are those of the command line. A table is named after its stage:
 
 >>> from local2global.settings import make_settings
 >>> tables = make_settings({"embed": {"dim": 16}, "align.weights": "robust"}).to_dict()
->>> tables["embed"]["dim"], tables["embed"]["epochs"], tables["align"]["weights"]
-(16, 200, 'robust')
+>>> tables["embed"]["dim"], tables["embed"]["runs"], tables["align"]["weights"]
+(16, 1, 'robust')
 """
 
 from __future__ import annotations

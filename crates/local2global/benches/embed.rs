@@ -17,6 +17,7 @@ use std::time::Instant;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use local2global::embed::nn::clock::Clock;
+use local2global::embed::nn::init::FirstWeights;
 use local2global::embed::nn::train::Model;
 use local2global::embed::settings::ModelSettings;
 use local2global::embed::vgae::Vgae;
@@ -49,7 +50,13 @@ fn main() {
 }
 
 fn settings(dim: usize) -> ModelSettings {
-    ModelSettings { dim, hidden: 2.0, decoder: Default::default(), scaling: Default::default() }
+    ModelSettings {
+        dim,
+        hidden: 2.0,
+        decoder: Default::default(),
+        scaling: Default::default(),
+        unseen: Default::default(),
+    }
 }
 
 fn on_threads<R: Send>(num_threads: usize, body: impl FnOnce() -> R + Send) -> R {
@@ -60,7 +67,7 @@ fn on_threads<R: Send>(num_threads: usize, body: impl FnOnce() -> R + Send) -> R
 /// Milliseconds of each epoch, sorted, and the time per part of all.
 fn time_epochs(graph: &Graph, dim: usize, epochs: u32, num_threads: usize) -> (Vec<f64>, Clock) {
     on_threads(num_threads, || {
-        let mut model = Vgae::<f32>::new(graph, &settings(dim), Seed(1));
+        let mut model = Vgae::<f32>::new(graph, &settings(dim), FirstWeights::Own(Seed(1)), Seed(1));
         let mut adam = local2global::embed::nn::adam::Adam::new(model.parameters(), 0.01, 0.0);
         let mut times: Vec<f64> = (1..=epochs)
             .map(|epoch| {
@@ -150,7 +157,8 @@ fn cora_patches(cora: &Graph) -> Vec<Vec<NodeId>> {
 
 fn patches(cora: &Graph, quick: bool) {
     let patches = cora_patches(cora);
-    let config = EmbedConfig { dim: 128, epochs: if quick { 20 } else { 200 }, ..EmbedConfig::default() };
+    let config =
+        EmbedConfig { dim: 128, epochs: Some(if quick { 20 } else { 200 }), ..EmbedConfig::default() };
     let seconds = |num_threads| {
         (0..2)
             .map(|_| {
@@ -167,7 +175,7 @@ fn patches(cora: &Graph, quick: bool) {
     let (one, two) = (seconds(1), seconds(2));
     println!(
         "patches/cora/dim=128/epochs={}: {two:.2} s on 2 threads, {one:.2} s on 1, ratio {:.2}",
-        config.epochs,
+        config.training().epochs,
         one / two
     );
 }
@@ -175,7 +183,7 @@ fn patches(cora: &Graph, quick: bool) {
 fn quality(cora: &Graph, quick: bool) {
     let runs = if quick { 1 } else { 10 };
     let nodes: Vec<NodeId> = cora.nodes().collect();
-    let patch = Patch { name: "patch-00000", graph: cora, nodes: &nodes };
+    let patch = Patch { name: "patch-00000", graph: cora, nodes: &nodes, seed: Seed(1) };
     for (dim, peer) in [(2, 0.936), (4, 0.961), (16, 0.996), (128, 0.999)] {
         let config = EmbedConfig { dim, ..EmbedConfig::default() };
         let auc = |run: u32| {

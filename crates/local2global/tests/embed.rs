@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use local2global::embed::{EmbedConfig, EmbedError, EmbedMethod, Embedding, Patch, embed_patches};
+use local2global::embed::{EmbedConfig, EmbedError, EmbedMethod, Embedding, Patch, Start, embed_patches};
 use local2global::graph::features::DenseFeatures;
 use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
 use local2global::npy;
@@ -47,7 +47,7 @@ fn graph_of(pairs: Vec<[u32; 2]>, num_nodes: usize) -> Graph {
 /// Every method, set up so that it can embed any patch in four dimensions.
 fn methods(folder: &Path) -> Vec<(String, EmbedConfig)> {
     let base =
-        EmbedConfig { dim: 4, epochs: 20, coordinates: folder.join("given"), ..EmbedConfig::default() };
+        EmbedConfig { dim: 4, epochs: Some(20), coordinates: folder.join("given"), ..EmbedConfig::default() };
     let program = folder.join("embed.py");
     fs::write(&program, PROGRAM).unwrap();
     let command = ["python3", program.to_str().unwrap(), "{edges}", "{nodes}", "{dim}", "{seed}", "{out}"];
@@ -58,6 +58,11 @@ fn methods(folder: &Path) -> Vec<(String, EmbedConfig)> {
     let mut all: Vec<_> = methods.map(|method| (format!("{method:?}"), named(method))).into();
     for method in [EmbedMethod::Vgae, EmbedMethod::Gae] {
         all.push((format!("{method:?} distance"), EmbedConfig { decoder: distance, ..named(method) }));
+    }
+    for method in [EmbedMethod::Vgae, EmbedMethod::Gae, EmbedMethod::Dgi] {
+        let [validation, hide] = [Some(0.1), Some(0.5)];
+        all.push((format!("{method:?} validated"), EmbedConfig { validation, ..named(method) }));
+        all.push((format!("{method:?} unseen"), EmbedConfig { validation, hide, ..named(method) }));
     }
     all.push(("Command".into(), named(EmbedMethod::Command)));
     all.push(("Given".into(), named(EmbedMethod::Given)));
@@ -99,7 +104,7 @@ fn give(folder: &Path, name: &str, graph: &Graph, dim: usize) {
 fn embed_once(config: &EmbedConfig, graph: &Graph, seed: Seed) -> Result<Embedding, EmbedError> {
     config.check()?;
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let patch = Patch { name: "patch-00000", graph, nodes: &nodes };
+    let patch = Patch { name: "patch-00000", graph, nodes: &nodes, seed };
     config.embedder().embed(&patch, config.dim, 0, seed, &Silent)
 }
 
@@ -136,10 +141,10 @@ fn blocks_of_a_planted_graph_are_separated() {
         give(folder.path(), "patch-00000", &graph, 4);
         for (name, config) in methods(folder.path()) {
             // Without features, infomax has only the structure, which so few epochs do not exploit.
-            if name == "Dgi" && !with_features {
+            if config.method == EmbedMethod::Dgi && !with_features {
                 continue;
             }
-            let config = EmbedConfig { epochs: 150, ..config };
+            let config = EmbedConfig { epochs: Some(150), ..config };
             let embedding = embed_once(&config, &graph, Seed(1)).unwrap();
             let shape = (embedding.coordinates.num_rows(), embedding.coordinates.num_columns());
             assert_eq!(shape, (NODES, 4), "{name}");
@@ -166,12 +171,64 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 }
 
 #[test]
+fn patches_with_a_common_start_begin_with_the_same_weights() {
+    // With a rate of almost nothing, coordinates are those of the first weights. Two patches that
+    // share a component of the graph see the same of it.
+    let graph = graph_of(vec![[0, 1], [1, 2], [0, 2], [3, 4], [5, 6]], 7);
+    let patches = [[0, 1, 2, 3, 4].as_slice(), &[0, 1, 2, 5, 6]].map(|nodes| {
+        let nodes: Vec<NodeId> = nodes.iter().map(|&node| NodeId(node)).collect();
+        (graph.subgraph(&nodes), nodes)
+    });
+    for method in [EmbedMethod::Vgae, EmbedMethod::Gae, EmbedMethod::Dgi] {
+        let shared_rows = |start: Start, run: u32| {
+            let config = EmbedConfig {
+                method,
+                dim: 4,
+                epochs: Some(1),
+                learning_rate: Some(serde_json::from_str("1e-12").unwrap()),
+                start: Some(start),
+                ..EmbedConfig::default()
+            };
+            [0, 1].map(|index| {
+                let (graph, nodes) = &patches[index];
+                let patch = Patch { name: "patch", graph, nodes, seed: Seed(1) };
+                let own_seed = Seed(2 + index as u64);
+                let embedding = config.embedder().embed(&patch, 4, run, own_seed, &Silent).unwrap();
+                embedding.coordinates.values()[..3 * 4].to_vec()
+            })
+        };
+        let [first, second] = shared_rows(Start::Common, 0);
+        assert!(first.iter().zip(&second).all(|(a, b)| (a - b).abs() < 1e-6), "{method:?}");
+        assert_ne!(first, shared_rows(Start::Common, 1)[0], "{method:?}: runs differ");
+        let [first, second] = shared_rows(Start::Own, 0);
+        assert!(first.iter().zip(&second).any(|(a, b)| (a - b).abs() > 1e-3), "{method:?}");
+    }
+}
+
+#[test]
+fn training_on_hidden_edges_and_stopping_by_validation_leave_their_traces() {
+    let config = EmbedConfig {
+        dim: 4,
+        epochs: Some(1000),
+        validation: Some(0.1),
+        hide: Some(0.5),
+        patience: Some(4),
+        ..EmbedConfig::default()
+    };
+    let record = embed_once(&config, &planted(true), Seed(1)).unwrap().record;
+    let best = record.best_epoch.unwrap();
+    assert!(record.losses.len() < 1000 && best.is_multiple_of(5), "{best} of {}", record.losses.len());
+    assert_eq!(record.losses.len() as u32, best + 20);
+    assert!(record.validation.unwrap() > 0.7, "{:?}", record.validation);
+}
+
+#[test]
 fn threads_do_not_change_a_byte() {
     let graph = planted(true);
     let folder = tempfile::tempdir().unwrap();
     give(folder.path(), "patch-00000", &graph, 4);
     for (name, config) in methods(folder.path()) {
-        let config = EmbedConfig { dim: 20, epochs: 10, ..config };
+        let config = EmbedConfig { dim: 20, epochs: Some(10), ..config };
         give(folder.path(), "patch-00000", &graph, 20);
         let on = |num_threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
@@ -243,7 +300,7 @@ fn a_failing_program_is_quoted() {
 fn a_learning_rate_that_is_too_large_is_an_error_with_advice() {
     let config = EmbedConfig {
         dim: 4,
-        learning_rate: serde_json::from_str("1e30").unwrap(),
+        learning_rate: Some(serde_json::from_str("1e30").unwrap()),
         ..EmbedConfig::default()
     };
     let error = embed_once(&config, &planted(true), Seed(1)).unwrap_err();
@@ -258,7 +315,7 @@ fn patches() -> Vec<Vec<NodeId>> {
 }
 
 fn quick() -> EmbedConfig {
-    EmbedConfig { dim: 4, epochs: 5, runs: 3, ..EmbedConfig::default() }
+    EmbedConfig { dim: 4, epochs: Some(5), runs: 3, ..EmbedConfig::default() }
 }
 
 fn embed_all(folder: &Path, config: &EmbedConfig, only: Option<&[usize]>) -> Result<String, EmbedError> {

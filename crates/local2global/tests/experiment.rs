@@ -9,7 +9,8 @@ use std::path::Path;
 
 use common::{blocks, on_threads, scattered, undirected};
 use local2global::config::Config;
-use local2global::embed::{EmbedMethod, Rates};
+use local2global::embed::nn::input::Scaling;
+use local2global::embed::{EmbedMethod, Rates, Start};
 use local2global::experiment::{ExperimentError, Table, experiment};
 use local2global::graph::Graph;
 use local2global::partition::NumClusters;
@@ -127,14 +128,17 @@ fn the_settings_in_the_benchmarks_are_those_of_the_paper() {
     let cora = read(include_str!("../../../benchmarks/cora.toml"));
     let photo = read(include_str!("../../../benchmarks/amazon-photo.toml"));
     let facts = |config: &Config| {
-        let rate = config.embed.learning_rate.clone();
+        let rate = config.embed.training().learning_rate;
         let bounds = config.patch.overlap_bounds(128).unwrap();
         (config.partition.size, config.patch.degree, bounds.min, bounds.max, config.embed.hidden, rate)
     };
     assert_eq!(facts(&cora), (NumClusters::Clusters(10), 4.0, 129, 256, 2.0, Rates::One(0.01)));
     assert_eq!(facts(&photo), (NumClusters::Clusters(20), 5.0, 256, 512, 4.0, Rates::One(0.001)));
     for config in [cora, photo] {
-        assert_eq!((config.embed.method, config.embed.epochs), (EmbedMethod::Vgae, 200));
+        let training = config.embed.training();
+        assert_eq!((config.embed.method, training.epochs), (EmbedMethod::Vgae, 200));
+        assert_eq!((training.normalise, training.start, training.patience), (Scaling::None, Start::Own, 0));
+        assert_eq!((training.validation, training.hide), (0.0, 0.0));
         assert_eq!(config.experiment.unwrap_or_default().runs, 10);
     }
 }

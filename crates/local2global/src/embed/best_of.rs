@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::nn::decoder::Decoder;
-use super::{EmbedConfig, Embedding, Patch, Select};
+use super::{EmbedConfig, Embedding, Patch, Record, Select};
 use crate::evaluate::reconstruction::{Score, reconstruction_auc};
 
 /// One run that has ended.
@@ -34,8 +34,14 @@ pub struct RunRecord {
     pub learning_rate: Option<f64>,
     /// Its reconstruction AUC on the patch.
     pub auc: Option<f64>,
-    /// Its loss at the end.
+    /// The loss of the weights that were kept.
     pub loss: Option<f64>,
+    /// The epoch whose weights were kept, if it is not the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_epoch: Option<u32>,
+    /// Its score on edges kept out of training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -67,11 +73,11 @@ impl Candidate {
     }
 
     /// The loss of the weights that were kept.
-    pub fn loss(&self, config: &EmbedConfig) -> Option<f64> {
-        let losses = &self.embedding.record.losses;
-        match config.patience {
-            0 => losses.last().copied(),
-            _ => losses.iter().copied().reduce(f64::min),
+    pub fn loss(&self) -> Option<f64> {
+        let Record { losses, best_epoch, .. } = &self.embedding.record;
+        match best_epoch {
+            Some(epoch) => losses.get(*epoch as usize - 1).copied(),
+            None => losses.last().copied(),
         }
     }
 }
@@ -83,20 +89,22 @@ impl Contest {
     }
 
     /// Enters a run.
-    pub fn enter(&mut self, candidate: Candidate, config: &EmbedConfig) {
+    pub fn enter(&mut self, candidate: Candidate) {
         let record = &candidate.embedding.record;
         self.runs.push(RunRecord {
             run: candidate.run,
             learning_rate: record.learning_rate,
             auc: candidate.auc,
-            loss: candidate.loss(config),
+            loss: candidate.loss(),
+            best_epoch: record.best_epoch,
+            validation: record.validation,
             seconds: record.seconds,
         });
         self.runs.sort_by_key(|record| record.run);
         let wins = |best: &Candidate| {
             let merit = |run: &Candidate| match self.select {
                 Select::Auc => run.auc,
-                Select::Loss => run.loss(config).map(|loss| -loss),
+                Select::Loss => run.loss().map(|loss| -loss),
             };
             let (new, old) = (merit(&candidate), merit(best));
             new > old || (new == old && candidate.run < best.run)
@@ -120,42 +128,44 @@ impl Contest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::Record;
     use crate::embed::nn::Matrix;
 
-    fn candidate(run: u32, auc: Option<f64>, losses: &[f64]) -> Candidate {
-        let record = Record { losses: losses.to_vec(), ..Record::default() };
+    fn candidate(run: u32, auc: Option<f64>, losses: &[f64], best_epoch: Option<u32>) -> Candidate {
+        let record = Record { losses: losses.to_vec(), best_epoch, ..Record::default() };
         Candidate { run, auc, embedding: Embedding { coordinates: Matrix::zeros(1, 1), record } }
     }
 
-    fn winner(select: Select, patience: u32, candidates: Vec<Candidate>) -> u32 {
-        let config = EmbedConfig { patience, ..EmbedConfig::default() };
+    fn winner(select: Select, candidates: Vec<Candidate>) -> u32 {
         let mut contest = Contest::new(select);
-        candidates.into_iter().for_each(|candidate| contest.enter(candidate, &config));
+        candidates.into_iter().for_each(|candidate| contest.enter(candidate));
         contest.finish().unwrap().0.run
     }
 
     #[test]
     fn the_best_wins_in_any_order() {
-        let runs = || {
+        let runs = |kept: Option<u32>| {
             vec![
-                candidate(0, Some(0.8), &[3.0, 1.0]),
-                candidate(1, Some(0.9), &[0.5, 2.0]),
-                candidate(2, Some(0.9), &[1.5]),
+                candidate(0, Some(0.8), &[3.0, 1.0], None),
+                candidate(1, Some(0.9), &[0.5, 2.0], kept),
+                candidate(2, Some(0.9), &[1.5], None),
             ]
         };
         for rotation in 0..3 {
-            let mut rotated = runs();
-            rotated.rotate_left(rotation);
-            assert_eq!(winner(Select::Auc, 0, rotated.clone()), 1);
-            assert_eq!(winner(Select::Loss, 0, rotated.clone()), 0);
-            assert_eq!(winner(Select::Loss, 5, rotated), 1);
+            let rotated = |kept| {
+                let mut runs = runs(kept);
+                runs.rotate_left(rotation);
+                runs
+            };
+            assert_eq!(winner(Select::Auc, rotated(None)), 1);
+            assert_eq!(winner(Select::Loss, rotated(None)), 0);
+            assert_eq!(winner(Select::Loss, rotated(Some(1))), 1);
         }
     }
 
     #[test]
     fn without_scores_the_first_run_wins() {
-        assert_eq!(winner(Select::Auc, 0, vec![candidate(1, None, &[]), candidate(0, None, &[])]), 0);
-        assert_eq!(winner(Select::Loss, 0, vec![candidate(1, None, &[]), candidate(0, None, &[])]), 0);
+        let without_scores = || vec![candidate(1, None, &[], None), candidate(0, None, &[], None)];
+        assert_eq!(winner(Select::Auc, without_scores()), 0);
+        assert_eq!(winner(Select::Loss, without_scores()), 0);
     }
 }

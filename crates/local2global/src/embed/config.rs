@@ -9,6 +9,7 @@ use super::EmbedError;
 use super::nn::decoder::Decoder;
 use super::nn::input::Scaling;
 use super::rates::Rates;
+use super::training::Start;
 
 /// The methods that `method = "..."` can name.
 ///
@@ -52,14 +53,31 @@ pub struct EmbedConfig {
     pub dim: usize,
     /// The width of the hidden layer, as a multiple of `dim`.
     pub hidden: f64,
-    /// How often training goes over the patch, at most.
-    pub epochs: u32,
+    /// How often training goes over the patch, at most. This and the other settings of
+    /// training that may be left out are then as the method needs them, see
+    /// [`Training`](super::training::Training).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<u32>,
     /// The learning rate: one, a list to go through over the runs, or a range.
-    pub learning_rate: Rates,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learning_rate: Option<Rates>,
     /// How strongly weights are pulled towards zero.
     pub weight_decay: f64,
-    /// Stop when the loss has not fallen for so many epochs; 0 means never.
-    pub patience: u32,
+    /// Stop when the loss has not fallen for so many epochs, or, with `validation`, the score
+    /// has not risen for so many checks; 0 means never. The best weights come back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<u32>,
+    /// The share of a patch's edges that is kept out of training; every few epochs weights are
+    /// scored on them, and the best come back. Coordinates see all edges again. 0 means none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
+    /// For `vgae` and `gae`: the share of the edges that each epoch hides and predicts from the
+    /// others; 0 means that the edges seen are those predicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hide: Option<f64>,
+    /// Where first weights come from: `common` gives all patches the same, `own` each its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
     /// How often each patch is embedded; the best is kept.
     pub runs: u32,
     /// By what the best run is chosen.
@@ -67,7 +85,8 @@ pub struct EmbedConfig {
     /// How coordinates tell edges from non-edges.
     pub decoder: Decoder,
     /// How feature values enter training.
-    pub normalise: Scaling,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalise: Option<Scaling>,
     /// For `spectral`: how often the basis is multiplied by the matrix.
     pub power_iterations: u32,
     /// For `command`: the program and its arguments, with `{edges} {features} {nodes}
@@ -88,14 +107,17 @@ impl Default for EmbedConfig {
             method: EmbedMethod::Vgae,
             dim: 128,
             hidden: 2.0,
-            epochs: 200,
-            learning_rate: Rates::One(0.01),
+            epochs: None,
+            learning_rate: None,
             weight_decay: 0.0,
-            patience: 0,
+            patience: None,
+            validation: None,
+            hide: None,
+            start: None,
             runs: 1,
             select: Select::Auc,
             decoder: Decoder::InnerProduct,
-            normalise: Scaling::None,
+            normalise: None,
             power_iterations: 6,
             command: vec![],
             coordinates: PathBuf::new(),
@@ -123,6 +145,12 @@ pub struct PatchConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hide: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select: Option<Select>,
@@ -146,14 +174,17 @@ impl EmbedConfig {
             method: own.method.unwrap_or(self.method),
             dim: self.dim,
             hidden: own.hidden.unwrap_or(self.hidden),
-            epochs: own.epochs.unwrap_or(self.epochs),
-            learning_rate: own.learning_rate.unwrap_or_else(|| self.learning_rate.clone()),
+            epochs: own.epochs.or(self.epochs),
+            learning_rate: own.learning_rate.or_else(|| self.learning_rate.clone()),
             weight_decay: own.weight_decay.unwrap_or(self.weight_decay),
-            patience: own.patience.unwrap_or(self.patience),
+            patience: own.patience.or(self.patience),
+            validation: own.validation.or(self.validation),
+            hide: own.hide.or(self.hide),
+            start: own.start.or(self.start),
             runs: own.runs.unwrap_or(self.runs),
             select: own.select.unwrap_or(self.select),
             decoder: own.decoder.unwrap_or(self.decoder),
-            normalise: own.normalise.unwrap_or(self.normalise),
+            normalise: own.normalise.or(self.normalise),
             power_iterations: own.power_iterations.unwrap_or(self.power_iterations),
             command: own.command.unwrap_or_else(|| self.command.clone()),
             coordinates: own.coordinates.unwrap_or_else(|| self.coordinates.clone()),
@@ -191,9 +222,13 @@ impl EmbedConfig {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         require(self.dim > 0, "dim", self.dim.to_string(), "at least 1")?;
         require(positive(self.hidden), "hidden", self.hidden.to_string(), "a positive number")?;
-        require(self.epochs > 0, "epochs", self.epochs.to_string(), "at least 1")?;
+        let training = self.training();
+        require(training.epochs > 0, "epochs", training.epochs.to_string(), "at least 1")?;
+        for (key, share) in [("validation", training.validation), ("hide", training.hide)] {
+            require((0.0..1.0).contains(&share), key, share.to_string(), "0 or more, and less than 1")?;
+        }
         require(self.runs > 0, "runs", self.runs.to_string(), "at least 1")?;
-        let rates = &self.learning_rate;
+        let rates = &training.learning_rate;
         require(rates.are_positive(), "learning_rate", rates.to_string(), "positive numbers")?;
         let decay = self.weight_decay;
         require(decay.is_finite() && decay >= 0.0, "weight_decay", decay.to_string(), "0 or more")?;
@@ -215,8 +250,8 @@ mod tests {
         let json = r#"{"dim": 4, "epochs": 10, "patches": {"patch-00001": {"epochs": 20, "method": "gae"}}}"#;
         let config: EmbedConfig = serde_json::from_str(json).unwrap();
         let (first, second) = (config.of_patch("patch-00000"), config.of_patch("patch-00001"));
-        assert_eq!((first.method, first.epochs, first.dim), (EmbedMethod::Vgae, 10, 4));
-        assert_eq!((second.method, second.epochs, second.dim), (EmbedMethod::Gae, 20, 4));
+        assert_eq!((first.method, first.epochs, first.dim), (EmbedMethod::Vgae, Some(10), 4));
+        assert_eq!((second.method, second.epochs, second.dim), (EmbedMethod::Gae, Some(20), 4));
     }
 
     #[test]
@@ -237,6 +272,8 @@ mod tests {
         assert_eq!(check(r#"{"dim": 0}"#), "setting `embed.dim` is 0; needed at least 1");
         assert!(check(r#"{"learning_rate": [0.1, -1.0]}"#).contains("embed.learning_rate"));
         assert!(check(r#"{"patches": {"patch-00002": {"runs": 0}}}"#).contains("embed.runs"));
+        assert!(check(r#"{"hide": 1.0}"#).contains("embed.hide"));
+        assert!(check(r#"{"validation": -0.1}"#).contains("embed.validation"));
         assert!(check(r#"{"method": "command"}"#).contains("{out}"));
         assert!(serde_json::from_str::<EmbedConfig>(r#"{"epoch": 3}"#).is_err());
     }

@@ -21,8 +21,10 @@ use rand::seq::SliceRandom;
 
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
+use super::nn::decoder::Decoder;
 use super::nn::discriminator::Discriminator;
-use super::nn::init::glorot;
+use super::nn::edges::{Unseen, View};
+use super::nn::init::{FirstWeights, glorot};
 use super::nn::layer::{InputLayer, add_bias};
 use super::nn::noise::{Purpose, stream_index};
 use super::nn::train::Model;
@@ -48,17 +50,20 @@ pub struct Dgi<F> {
     gradients: [Matrix<F>; 2],
     scratch: Matrix<F>,
     discriminator: Discriminator<F>,
+    /// For checks alone.
+    decoder: Decoder,
     clock: Clock,
 }
 
 impl<F: Float> Dgi<F> {
-    /// A model for a patch, with first weights from `seed`.
-    pub fn new(graph: &Graph, settings: &ModelSettings, seed: Seed) -> Self {
+    /// A model for a patch; `seed` chooses the edges that are held out. None are hidden.
+    pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
         let dim = settings.dim;
-        let layer = InputLayer::new(graph, settings.scaling, dim);
-        let mut random = seed.stream(Stage::Embed, stream_index(Purpose::Weights, 0, 0));
+        let unseen = Unseen { hide: 0.0, ..settings.unseen };
+        let layer = InputLayer::new(graph, settings.scaling, dim, unseen, seed);
+        let mut random = start.random();
         let parameters = [
-            Parameter::new(glorot(layer.num_features(), dim, &mut random)),
+            Parameter::new(start.of_input(&layer, dim, &mut random)),
             Parameter::zeros(dim),
             Parameter::new(Matrix::from_values(1, 1, vec![F::of(FIRST_SLOPE)])),
             Parameter::new(glorot(dim, dim, &mut random)),
@@ -75,6 +80,7 @@ impl<F: Float> Dgi<F> {
             gradients: [zeros(), zeros()],
             scratch: zeros(),
             discriminator: Discriminator::new(num_nodes, dim),
+            decoder: settings.decoder,
             clock: Clock::default(),
         };
         model.set_order((0..num_nodes as u32).collect());
@@ -95,6 +101,16 @@ impl<F: Float> Dgi<F> {
             self.layer.forward_shuffled(&weights.value, &self.order, &mut self.before[1], finish);
         });
     }
+
+    /// The coordinates of the last forward pass.
+    fn activated(&self) -> Matrix<F> {
+        let slope = self.parameters[2].value.values()[0];
+        let mut coordinates = self.before[0].clone();
+        for value in coordinates.values_mut() {
+            *value = if *value > F::ZERO { *value } else { slope * *value };
+        }
+        coordinates
+    }
 }
 
 impl<F: Float> Model<F> for Dgi<F> {
@@ -110,6 +126,7 @@ impl<F: Float> Model<F> for Dgi<F> {
     }
 
     fn loss_and_gradients(&mut self) -> f64 {
+        self.layer.edges.show(View::Epoch);
         self.forward();
         let Self { layer, before, gradients, scratch, discriminator, clock, .. } = self;
         let [weights, bias, slope, bilinear, offset] = &mut self.parameters;
@@ -131,13 +148,16 @@ impl<F: Float> Model<F> for Dgi<F> {
     }
 
     fn coordinates(&mut self) -> Matrix<F> {
+        self.layer.edges.show(View::All);
         self.forward();
-        let slope = self.parameters[2].value.values()[0];
-        let mut coordinates = self.before[0].clone();
-        for value in coordinates.values_mut() {
-            *value = if *value > F::ZERO { *value } else { slope * *value };
-        }
-        coordinates
+        self.activated()
+    }
+
+    fn validate(&mut self) -> Option<f64> {
+        self.layer.edges.show(View::Check);
+        self.forward();
+        let coordinates = self.activated();
+        self.layer.edges.validation()?.auc(self.decoder, |node| coordinates.row(node))
     }
 
     fn clock(&mut self) -> &mut Clock {
@@ -153,7 +173,7 @@ mod tests {
     const NAMES: [&str; 5] = ["w", "b", "prelu", "bilinear", "bias"];
 
     fn model(fixture: &Fixture) -> Dgi<f64> {
-        let mut model = Dgi::new(&fixture.graph(), &fixture.settings(), Seed(0));
+        let mut model = Dgi::new(&fixture.graph(), &fixture.settings(), FirstWeights::Own(Seed(0)), Seed(0));
         model.layer.set_features(fixture.matrix("x"));
         for (parameter, name) in model.parameters.iter_mut().zip(NAMES) {
             parameter.value = fixture.matrix(&format!("dgi_init_{name}"));

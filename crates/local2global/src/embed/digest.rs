@@ -56,7 +56,7 @@ mod tests {
         let reference = digest(&all, &config, Seed(1));
         assert_eq!(reference, digest(&all, &EmbedConfig { memory_bytes: 9, ..config.clone() }, Seed(1)));
         assert_ne!(reference, digest(&all[1..], &config, Seed(1)));
-        assert_ne!(reference, digest(&all, &EmbedConfig { epochs: 7, ..config.clone() }, Seed(1)));
+        assert_ne!(reference, digest(&all, &EmbedConfig { epochs: Some(7), ..config.clone() }, Seed(1)));
         assert_ne!(reference, digest(&all, &config, Seed(2)));
 
         let folder = tempfile::tempdir().unwrap();

@@ -14,16 +14,16 @@
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
+use super::nn::edges::View;
 use super::nn::encoder::Encoder;
-use super::nn::init::glorot;
+use super::nn::init::{FirstWeights, glorot};
 use super::nn::layer::InputLayer;
-use super::nn::noise::{Purpose, stream_index};
 use super::nn::sampling::NonEdges;
 use super::nn::train::Model;
 use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
-use crate::seed::{Seed, Stage};
+use crate::seed::Seed;
 
 /// A graph auto-encoder on one patch.
 #[derive(Clone, Debug)]
@@ -35,15 +35,16 @@ pub struct Gae<F> {
 }
 
 impl<F: Float> Gae<F> {
-    /// A model for a patch, with first weights from `seed`.
-    pub fn new(graph: &Graph, settings: &ModelSettings, seed: Seed) -> Self {
+    /// A model for a patch; `seed` chooses the edges that are held out.
+    pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
         let (dim, hidden) = (settings.dim, settings.hidden_width());
-        let layer = InputLayer::new(graph, settings.scaling, hidden);
-        let mut random = seed.stream(Stage::Embed, stream_index(Purpose::Weights, 0, 0));
-        let first = glorot(layer.num_features(), hidden, &mut random);
+        let layer = InputLayer::new(graph, settings.scaling, hidden, settings.unseen, seed);
+        let mut random = start.random();
+        let first = start.of_input(&layer, hidden, &mut random);
         let second = glorot(hidden, dim, &mut random);
+        let num_non_edges = layer.edges.num_non_edges(settings.unseen.hide);
         Self {
-            non_edges: NonEdges::new(layer.neighbors()),
+            non_edges: NonEdges::with_pairs(layer.edges.trained(), num_non_edges),
             pair_loss: PairLoss::new(settings.decoder, layer.num_nodes()),
             encoder: Encoder::new(layer, first, second),
             clock: Clock::default(),
@@ -54,16 +55,18 @@ impl<F: Float> Gae<F> {
 impl<F: Float> Model<F> for Gae<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         self.clock.time(Part::Sampling, || {
-            self.non_edges.draw(self.encoder.layer.neighbors(), seed, epoch);
+            self.encoder.layer.edges.draw(seed, epoch);
+            self.non_edges.draw(self.encoder.layer.edges.trained(), seed, epoch);
         });
     }
 
     fn loss_and_gradients(&mut self) -> f64 {
         let Self { encoder, non_edges, pair_loss, clock } = self;
+        encoder.layer.edges.show(View::Epoch);
         encoder.forward(clock);
         let mut gradient = std::mem::take(&mut encoder.out_gradient);
         let loss = clock.time(Part::Decoder, || {
-            let edges = encoder.layer.neighbors();
+            let edges = encoder.layer.edges.targets();
             pair_loss.loss_and_gradient(&encoder.out, edges, non_edges.partners(), &mut gradient)
         });
         encoder.out_gradient = gradient;
@@ -76,8 +79,17 @@ impl<F: Float> Model<F> for Gae<F> {
     }
 
     fn coordinates(&mut self) -> Matrix<F> {
+        self.encoder.layer.edges.show(View::All);
         self.encoder.forward(&mut self.clock);
         self.encoder.out.clone()
+    }
+
+    fn validate(&mut self) -> Option<f64> {
+        self.encoder.layer.edges.show(View::Check);
+        self.encoder.forward(&mut self.clock);
+        let Self { encoder, pair_loss, .. } = self;
+        let validation = encoder.layer.edges.validation()?;
+        validation.auc(pair_loss.decoder(), |node| encoder.out.row(node))
     }
 
     fn clock(&mut self) -> &mut Clock {
@@ -88,12 +100,27 @@ impl<F: Float> Model<F> for Gae<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::nn::edges::Unseen;
     use crate::embed::nn::fixture::{Fixture, assert_close, assert_gradients_agree};
+    use crate::embed::nn::masking::Mask;
 
     const NAMES: [&str; 4] = ["w1", "b1", "w2", "b2"];
 
     fn model(fixture: &Fixture) -> Gae<f64> {
-        let mut model = Gae::new(&fixture.graph(), &fixture.settings(), Seed(0));
+        model_on(&fixture.graph(), &fixture.settings(), fixture)
+    }
+
+    /// The model where the edges of the other fixture are hidden.
+    fn masked(fixture: &Fixture) -> Gae<f64> {
+        let hide = Unseen { hide: 0.5, validation: 0.0 };
+        let settings = ModelSettings { unseen: hide, ..fixture.settings() };
+        let mut model = model_on(&fixture.weighted_graph(), &settings, fixture);
+        model.encoder.layer.edges.hide(Mask::of_fixture());
+        model
+    }
+
+    fn model_on(graph: &Graph, settings: &ModelSettings, fixture: &Fixture) -> Gae<f64> {
+        let mut model = Gae::new(graph, settings, FirstWeights::Own(Seed(0)), Seed(0));
         model.encoder.layer.set_features(fixture.matrix("x"));
         for (parameter, name) in model.encoder.parameters.iter_mut().zip(NAMES) {
             parameter.value = fixture.matrix(&format!("gae_init_{name}"));
@@ -117,5 +144,25 @@ mod tests {
     #[test]
     fn gradients_agree_with_finite_differences() {
         assert_gradients_agree(&mut model(&Fixture::load()));
+    }
+
+    #[test]
+    fn with_hidden_edges_loss_and_gradients_agree_with_pytorch() {
+        let fixture = Fixture::load();
+        let mut model = masked(&fixture);
+        let hidden: Vec<u32> = fixture.nodes("masked_hidden");
+        let targets = model.encoder.layer.edges.targets();
+        assert_eq!(targets.num_edges(), hidden.len() / 2);
+        assert!(hidden.chunks(2).all(|pair| targets.of(pair[0] as usize).contains(&pair[1])));
+        let loss = model.loss_and_gradients();
+        assert!((loss - fixture.matrix("masked_gae_loss").values()[0]).abs() < 1e-8);
+        for (parameter, name) in model.encoder.parameters.iter().zip(NAMES) {
+            assert_close(&parameter.gradient, &fixture.matrix(&format!("masked_gae_grad_{name}")), 1e-8);
+        }
+    }
+
+    #[test]
+    fn with_hidden_edges_gradients_agree_with_finite_differences() {
+        assert_gradients_agree(&mut masked(&Fixture::load()));
     }
 }

@@ -7,6 +7,7 @@
 
 use super::EmbedMethod;
 use super::nn::dense::TransposedProduct;
+use super::nn::edges::Unseen;
 use super::settings::ModelSettings;
 use crate::graph::{Features, Graph, NodeId};
 
@@ -64,12 +65,21 @@ impl PatchSize {
         FLOAT * (self.num_nodes * dim) as u64
     }
 
-    /// Bytes of neighbours, propagation matrix and features as the engine wants them,
+    /// Bytes of neighbours, propagation matrices and features as the engine wants them,
     /// and of the partial sums for dense features of a first layer of `width` columns.
-    fn engine_bytes(&self, width: usize) -> u64 {
+    fn engine_bytes(&self, width: usize, unseen: Unseen) -> u64 {
         let (nodes, edges) = (self.num_nodes as u64, self.num_edges as u64);
-        let neighbors = 8 * nodes + 4 * edges;
-        let propagation = 8 * nodes + 8 * (nodes + edges);
+        let matrix = |edges: u64| 8 * nodes + 8 * (nodes + edges);
+        let part = |edges: u64, share: f64| (edges as f64 * share) as u64;
+        let trained = part(edges, 1.0 - unseen.validation);
+        let mut propagation = 8 * nodes + 4 * trained + matrix(trained);
+        if unseen.validation > 0.0 {
+            propagation += matrix(edges) + 8 * part(edges, unseen.validation);
+        }
+        if unseen.hide > 0.0 {
+            propagation +=
+                24 * nodes + matrix(part(trained, 1.0 - unseen.hide)) + 4 * part(trained, unseen.hide);
+        }
         let input = match (self.num_features, self.num_entries) {
             (Some(width), Some(entries)) => 8 * (nodes + width as u64) + 16 * entries as u64,
             (Some(features), None) => {
@@ -78,13 +88,16 @@ impl PatchSize {
             }
             (None, _) => 0,
         };
-        neighbors + propagation + input
+        propagation + input
     }
 
     /// Bytes to draw non-edges, and to hold the divergence of the nodes.
-    fn pair_bytes(&self) -> u64 {
-        // A pair for each entry, and it stands in two rows; a signature takes a word or more.
-        32 * self.num_nodes as u64 + 18 * self.num_edges as u64
+    fn pair_bytes(&self, unseen: Unseen) -> u64 {
+        let edges = self.num_edges as f64 * (1.0 - unseen.validation);
+        // A pair for each entry, or for each hidden edge, and it stands in two rows; a signature
+        // takes a word or more.
+        let pairs = if unseen.hide > 0.0 { edges / 2.0 * unseen.hide } else { edges };
+        32 * self.num_nodes as u64 + (16.0 * pairs + 2.0 * edges) as u64
     }
 }
 
@@ -109,10 +122,14 @@ pub(super) fn model_bytes(
             let partial = TransposedProduct::<f32>::num_partial(nodes) * hidden * width;
             let per_node = (2 + product) * hidden + 3 * width + drawn * dim;
             // Partial sums count like a parameter's quarter.
-            (hidden, parameters + partial / 4, per_node, size.pair_bytes())
+            (hidden, parameters + partial / 4, per_node, size.pair_bytes(settings.unseen))
         }
     };
     let copies = if keeps_best { 5 } else { 4 };
     let training = FLOAT * (copies * parameters + nodes * per_node) as u64;
-    size.graph_bytes() + size.engine_bytes(first) + training + pairs + size.coordinate_bytes(dim)
+    size.graph_bytes()
+        + size.engine_bytes(first, settings.unseen)
+        + training
+        + pairs
+        + size.coordinate_bytes(dim)
 }

@@ -21,6 +21,8 @@ mod config;
 
 mod rates;
 
+mod training;
+
 pub mod settings;
 
 pub mod trained;
@@ -52,12 +54,13 @@ pub use error::EmbedError;
 pub use rates::Rates;
 pub use schedule::{Summary, embed_patches};
 pub use stage::embed_run;
+pub use training::{Start, Training};
 
 use serde::Serialize;
 
 use crate::graph::{Graph, NodeId};
 use crate::progress::Progress;
-use crate::seed::Seed;
+use crate::seed::{Seed, Stage};
 use memory::PatchSize;
 use nn::Matrix;
 use nn::clock::Clock;
@@ -71,6 +74,16 @@ pub struct Patch<'a> {
     pub graph: &'a Graph,
     /// Its nodes in the whole graph; node `k` of the patch is `nodes[k]`.
     pub nodes: &'a [NodeId],
+    /// The seed that all patches share; each run has its own, see [`Patch::common_seed`].
+    pub seed: Seed,
+}
+
+impl Patch<'_> {
+    /// The seed of what all patches share in one run, such as first weights.
+    pub fn common_seed(&self, run: u32) -> Seed {
+        // The children from 0 on are those of the patches.
+        self.seed.child(Stage::Embed, u64::MAX - u64::from(run))
+    }
 }
 
 /// The coordinates of a patch, and how they came about.
@@ -87,6 +100,12 @@ pub struct Embedding {
 pub struct Record {
     /// The loss of each epoch; empty for methods without.
     pub losses: Vec<f64>,
+    /// The epoch whose weights were kept, counted from 1; none if it is the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_epoch: Option<u32>,
+    /// The score of these weights on edges kept out of training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
     /// The learning rate, for methods that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<f64>,

@@ -159,7 +159,7 @@ fn sorted(indices: &[usize]) -> Vec<usize> {
 impl<'a> Job<'a> {
     fn new(graph: &Graph, index: usize, nodes: &'a [NodeId], config: &EmbedConfig, seed: Seed) -> Self {
         let name = patch_name(index);
-        let config = config.of_patch(&name);
+        let config = config.of_patch(&name).settled();
         let embedder = config.embedder();
         Self {
             index,
@@ -281,7 +281,7 @@ impl<'a> Stage4<'a> {
     fn embed(&self, unit: Unit) -> Result<Candidate, EmbedError> {
         let job = &self.jobs[unit.job];
         let graph = self.graph.subgraph(job.nodes);
-        let patch = Patch { name: &job.name, graph: &graph, nodes: job.nodes };
+        let patch = Patch { name: &job.name, graph: &graph, nodes: job.nodes, seed: self.seed };
         let patch_seed = self.seed.child(Stage::Embed, job.index as u64);
         let seed = patch_seed.child(Stage::Embed, u64::from(unit.run));
         let embedding = job.embedder.embed(&patch, job.config.dim, unit.run, seed, self.progress)?;
@@ -293,7 +293,7 @@ impl<'a> Stage4<'a> {
     fn enter(&self, state: &mut State, unit: Unit, candidate: Candidate) -> Result<(), EmbedError> {
         let job = &self.jobs[unit.job];
         let contest = &mut state.contests[unit.job];
-        contest.enter(candidate, &job.config);
+        contest.enter(candidate);
         if contest.num_runs() < job.num_runs {
             return Ok(());
         }
@@ -320,7 +320,7 @@ impl<'a> Stage4<'a> {
             edges: self.num_edges(job),
             dim: job.config.dim,
             auc: best.auc,
-            loss: best.loss(&job.config),
+            loss: best.loss(),
             run: best.run,
             seconds: runs.iter().map(|run| run.seconds).sum(),
             seconds_per_part: best.embedding.record.seconds_per_part,

@@ -1,6 +1,7 @@
 //! What a trained model can be told.
 
 use super::nn::decoder::Decoder;
+use super::nn::edges::Unseen;
 use super::nn::input::Scaling;
 
 /// The shape of a model.
@@ -14,6 +15,8 @@ pub struct ModelSettings {
     pub decoder: Decoder,
     /// How feature values enter training.
     pub scaling: Scaling,
+    /// The shares of the edges that are held out and hidden.
+    pub unseen: Unseen,
 }
 
 impl ModelSettings {

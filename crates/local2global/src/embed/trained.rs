@@ -5,48 +5,74 @@ use std::time::Instant;
 use super::dgi::Dgi;
 use super::gae::Gae;
 use super::memory::{PatchSize, model_bytes};
-use super::nn::train::{Model, Schedule, TrainError, train};
+use super::nn::edges::Unseen;
+use super::nn::init::FirstWeights;
+use super::nn::train::{History, Model, Schedule, TrainError, train};
 use super::settings::ModelSettings;
 use super::vgae::Vgae;
-use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, Embedding, Patch, Rates, Record, check_finite};
-use crate::graph::Graph;
+use super::{
+    EmbedConfig, EmbedError, EmbedMethod, Embedder, Embedding, Patch, Record, Start, Training, check_finite,
+};
 use crate::progress::Progress;
 use crate::seed::Seed;
+
+/// How many epochs lie between two checks of the validation score.
+const CHECK_EVERY: u32 = 5;
 
 /// Trains a model on a patch; the coordinates are what it encodes.
 #[derive(Clone, Debug)]
 pub struct Trained {
     method: EmbedMethod,
     settings: ModelSettings,
-    epochs: u32,
-    learning_rate: Rates,
+    training: Training,
     num_runs: u32,
     weight_decay: f64,
-    patience: u32,
 }
 
 impl Trained {
     /// The model and the training that some settings describe.
     pub fn new(config: &EmbedConfig) -> Self {
-        let EmbedConfig { dim, hidden, decoder, normalise: scaling, .. } = *config;
+        let training = config.training();
+        let EmbedConfig { dim, hidden, decoder, .. } = *config;
+        let hide = if config.method == EmbedMethod::Dgi { 0.0 } else { training.hide };
+        let unseen = Unseen { validation: training.validation, hide };
         Self {
             method: config.method,
-            settings: ModelSettings { dim, hidden, decoder, scaling },
-            epochs: config.epochs,
-            learning_rate: config.learning_rate.clone(),
+            settings: ModelSettings { dim, hidden, decoder, scaling: training.normalise, unseen },
+            training,
             num_runs: config.runs,
             weight_decay: config.weight_decay,
-            patience: config.patience,
         }
     }
 
     /// The model, with its first weights.
-    fn model(&self, graph: &Graph, dim: usize, seed: Seed) -> Box<dyn Model<f32>> {
+    fn model(&self, patch: &Patch<'_>, dim: usize, run: u32, seed: Seed) -> Box<dyn Model<f32>> {
         let settings = ModelSettings { dim, ..self.settings };
+        let start = match self.training.start {
+            Start::Common => FirstWeights::Common(patch.common_seed(run), patch.nodes),
+            Start::Own => FirstWeights::Own(seed),
+        };
         match self.method {
-            EmbedMethod::Gae => Box::new(Gae::new(graph, &settings, seed)),
-            EmbedMethod::Dgi => Box::new(Dgi::new(graph, &settings, seed)),
-            _ => Box::new(Vgae::new(graph, &settings, seed)),
+            EmbedMethod::Gae => Box::new(Gae::new(patch.graph, &settings, start, seed)),
+            EmbedMethod::Dgi => Box::new(Dgi::new(patch.graph, &settings, start, seed)),
+            _ => Box::new(Vgae::new(patch.graph, &settings, start, seed)),
+        }
+    }
+
+    /// Whether the best weights so far are kept beside the present ones.
+    fn keeps_best(&self) -> bool {
+        self.training.patience > 0 || self.training.validation > 0.0
+    }
+
+    /// The schedule of one run.
+    fn schedule(&self, run: u32) -> Schedule {
+        let Training { epochs, ref learning_rate, patience, validation, .. } = self.training;
+        Schedule {
+            epochs,
+            learning_rate: learning_rate.of_run(run, self.num_runs),
+            weight_decay: self.weight_decay,
+            patience: (patience > 0).then_some(patience),
+            check_every: (validation > 0.0).then_some(CHECK_EVERY),
         }
     }
 }
@@ -61,26 +87,24 @@ impl Embedder for Trained {
         progress: &dyn Progress,
     ) -> Result<Embedding, EmbedError> {
         let start = Instant::now();
-        let learning_rate = self.learning_rate.of_run(run, self.num_runs);
-        let schedule = Schedule {
-            epochs: self.epochs,
-            learning_rate,
-            weight_decay: self.weight_decay,
-            patience: (self.patience > 0).then_some(self.patience),
-        };
-        let mut model = self.model(patch.graph, dim, seed);
-        let losses = train(&mut *model, &schedule, seed, progress).map_err(|error| match error {
+        let schedule = self.schedule(run);
+        let learning_rate = schedule.learning_rate;
+        let mut model = self.model(patch, dim, run, seed);
+        let history = train(&mut *model, &schedule, seed, progress).map_err(|error| match error {
             TrainError::Cancelled => EmbedError::Cancelled { done: 0, total: 1 },
             TrainError::NotFinite { epoch, loss } => {
                 EmbedError::NotFinite { patch: patch.name.to_owned(), run, epoch, loss, learning_rate }
             }
         })?;
+        let History { losses, best_epoch, validation } = history;
         // Training may have stopped early; the steps that were promised are over.
-        progress.advance(u64::from(self.epochs) - losses.len() as u64);
+        progress.advance(u64::from(schedule.epochs) - losses.len() as u64);
         let coordinates = model.coordinates();
         check_finite(patch, &coordinates)?;
         let record = Record {
             losses,
+            best_epoch,
+            validation,
             learning_rate: Some(learning_rate),
             seconds: start.elapsed().as_secs_f64(),
             seconds_per_part: Some(*model.clock()),
@@ -89,11 +113,11 @@ impl Embedder for Trained {
     }
 
     fn num_steps(&self) -> u64 {
-        u64::from(self.epochs)
+        u64::from(self.training.epochs)
     }
 
     fn memory_bytes(&self, size: &PatchSize, dim: usize) -> u64 {
         let settings = ModelSettings { dim, ..self.settings };
-        model_bytes(self.method, &settings, size, self.patience > 0)
+        model_bytes(self.method, &settings, size, self.keeps_best())
     }
 }

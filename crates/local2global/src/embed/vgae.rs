@@ -20,17 +20,18 @@
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
+use super::nn::edges::View;
 use super::nn::encoder::Encoder;
-use super::nn::init::{glorot, glorot_heads};
+use super::nn::init::{FirstWeights, glorot_heads};
 use super::nn::layer::InputLayer;
-use super::nn::noise::{Purpose, fill_normal, stream_index};
+use super::nn::noise::fill_normal;
 use super::nn::sampling::NonEdges;
 use super::nn::train::Model;
 use super::nn::variational::{draw_coordinates, heads_backward};
 use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
-use crate::seed::{Seed, Stage};
+use crate::seed::Seed;
 
 /// A variational graph auto-encoder on one patch.
 #[derive(Clone, Debug)]
@@ -48,16 +49,17 @@ pub struct Vgae<F> {
 }
 
 impl<F: Float> Vgae<F> {
-    /// A model for a patch, with first weights from `seed`.
-    pub fn new(graph: &Graph, settings: &ModelSettings, seed: Seed) -> Self {
+    /// A model for a patch; `seed` chooses the edges that are held out.
+    pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
         let (dim, hidden) = (settings.dim, settings.hidden_width());
-        let layer = InputLayer::new(graph, settings.scaling, hidden);
-        let mut random = seed.stream(Stage::Embed, stream_index(Purpose::Weights, 0, 0));
-        let first = glorot(layer.num_features(), hidden, &mut random);
+        let layer = InputLayer::new(graph, settings.scaling, hidden, settings.unseen, seed);
+        let mut random = start.random();
+        let first = start.of_input(&layer, hidden, &mut random);
         let second = glorot_heads(hidden, dim, 2, &mut random);
         let num_nodes = layer.num_nodes();
+        let num_non_edges = layer.edges.num_non_edges(settings.unseen.hide);
         Self {
-            non_edges: NonEdges::new(layer.neighbors()),
+            non_edges: NonEdges::with_pairs(layer.edges.trained(), num_non_edges),
             encoder: Encoder::new(layer, first, second),
             noise: Matrix::zeros(num_nodes, dim),
             z: Matrix::zeros(num_nodes, dim),
@@ -73,18 +75,20 @@ impl<F: Float> Model<F> for Vgae<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         self.clock.time(Part::Sampling, || {
             fill_normal(self.noise.values_mut(), seed, epoch);
-            self.non_edges.draw(self.encoder.layer.neighbors(), seed, epoch);
+            self.encoder.layer.edges.draw(seed, epoch);
+            self.non_edges.draw(self.encoder.layer.edges.trained(), seed, epoch);
         });
     }
 
     fn loss_and_gradients(&mut self) -> f64 {
         let Self { encoder, non_edges, noise, z, z_gradient, pair_loss, clock, .. } = self;
+        encoder.layer.edges.show(View::Epoch);
         encoder.forward(clock);
         let divergence = clock.time(Part::Elementwise, || {
             draw_coordinates(&mut encoder.out, noise, z, &mut self.row_divergence)
         });
         let reconstruction = clock.time(Part::Decoder, || {
-            let edges = encoder.layer.neighbors();
+            let edges = encoder.layer.edges.targets();
             pair_loss.loss_and_gradient(z, edges, non_edges.partners(), z_gradient)
         });
         clock.time(Part::Elementwise, || {
@@ -99,8 +103,17 @@ impl<F: Float> Model<F> for Vgae<F> {
     }
 
     fn coordinates(&mut self) -> Matrix<F> {
+        self.encoder.layer.edges.show(View::All);
         self.encoder.forward(&mut self.clock);
         self.encoder.out.first_columns(self.z.num_columns())
+    }
+
+    fn validate(&mut self) -> Option<f64> {
+        self.encoder.layer.edges.show(View::Check);
+        self.encoder.forward(&mut self.clock);
+        let Self { encoder, pair_loss, z, .. } = self;
+        let validation = encoder.layer.edges.validation()?;
+        validation.auc(pair_loss.decoder(), |node| &encoder.out.row(node)[..z.num_columns()])
     }
 
     fn clock(&mut self) -> &mut Clock {
@@ -112,10 +125,16 @@ impl<F: Float> Model<F> for Vgae<F> {
 mod tests {
     use super::*;
     use crate::embed::nn::adam::Adam;
+    use crate::embed::nn::edges::Unseen;
     use crate::embed::nn::fixture::{Fixture, assert_close};
+    use crate::embed::nn::masking::Mask;
 
     fn model(fixture: &Fixture) -> Vgae<f64> {
-        let mut model = Vgae::new(&fixture.graph(), &fixture.settings(), Seed(0));
+        model_on(&fixture.graph(), &fixture.settings(), fixture)
+    }
+
+    fn model_on(graph: &Graph, settings: &ModelSettings, fixture: &Fixture) -> Vgae<f64> {
+        let mut model = Vgae::new(graph, settings, FirstWeights::Own(Seed(0)), Seed(0));
         model.encoder.layer.set_features(fixture.matrix("x"));
         let heads = |mean: &str, log: &str| fixture.side_by_side(mean, log);
         let values = [
@@ -164,5 +183,26 @@ mod tests {
         assert_close(value(2), &fixture.side_by_side("vgae_after3_w_mu", "vgae_after3_w_ls"), 1e-8);
         assert_close(value(3), &fixture.side_by_side("vgae_after3_b_mu", "vgae_after3_b_ls"), 1e-8);
         assert_close(&model.coordinates(), &fixture.matrix("vgae_mu_after3"), 1e-8);
+    }
+
+    #[test]
+    fn with_hidden_edges_loss_and_gradients_agree_with_pytorch() {
+        let fixture = Fixture::load();
+        let hide = Unseen { hide: 0.5, validation: 0.0 };
+        let settings = ModelSettings { unseen: hide, ..fixture.settings() };
+        let mut model = model_on(&fixture.weighted_graph(), &settings, &fixture);
+        model.encoder.layer.edges.hide(Mask::of_fixture());
+        draw(&mut model, &fixture, 0);
+        let loss = model.loss_and_gradients();
+        assert!((loss - fixture.matrix("masked_vgae_loss").values()[0]).abs() < 1e-8);
+        let gradient = |index: usize| &model.encoder.parameters[index].gradient;
+        assert_close(gradient(0), &fixture.matrix("masked_vgae_grad_w1"), 1e-8);
+        assert_close(gradient(1), &fixture.matrix("masked_vgae_grad_b1"), 1e-8);
+        let heads = |what: &str| {
+            fixture
+                .side_by_side(&format!("masked_vgae_grad_{what}_mu"), &format!("masked_vgae_grad_{what}_ls"))
+        };
+        assert_close(gradient(2), &heads("w"), 1e-8);
+        assert_close(gradient(3), &heads("b"), 1e-8);
     }
 }

@@ -122,7 +122,7 @@ impl Pipeline<'_> {
     fn add_settings(&self, stage: StageName, inputs: &mut Inputs) {
         let Config { graph, partition, patch, embed, align, evaluate, .. } = &self.config;
         // More memory or fewer patches at a time give the same coordinates.
-        let embed = EmbedConfig { memory_bytes: 0, ..embed.clone() };
+        let embed = EmbedConfig { memory_bytes: 0, ..embed.settled() };
         let mut patch = patch.clone();
         if let Ok(bounds) = patch.overlap_bounds(embed.dim) {
             (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));

@@ -61,6 +61,7 @@ impl Pipeline<'_> {
     /// Fills in the settings that follow from the graph, and checks those that depend on it.
     pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
         let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
+        *embed = embed.settled();
         let bounds = patch.overlap_bounds(embed.dim)?;
         (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;

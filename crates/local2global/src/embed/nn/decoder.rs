@@ -122,6 +122,11 @@ impl PairLoss {
         Self { decoder, row_losses: vec![0.0; num_nodes] }
     }
 
+    /// How coordinates tell edges from non-edges.
+    pub fn decoder(&self) -> Decoder {
+        self.decoder
+    }
+
     /// The loss at the coordinates `z`; its gradient is put into `gradient`.
     ///
     /// # Panics

@@ -1,10 +1,14 @@
 //! For tests: PyTorch's losses, gradients and weights on a tiny graph.
+//!
+//! `masked_step.npz` has the same with weights on the edges and some of them hidden;
+//! `make_masked.py` beside it makes it.
 
 use std::io::Cursor;
 
 use super::Matrix;
 use super::train::Model;
 use crate::embed::nn::decoder::Decoder;
+use crate::embed::nn::edges::Unseen;
 use crate::embed::nn::input::Scaling;
 use crate::embed::settings::ModelSettings;
 use crate::graph::features::DenseFeatures;
@@ -12,6 +16,8 @@ use crate::graph::{BuildOptions, EdgeList, Features, Graph, build};
 use crate::npy::ArrayReader;
 
 const BYTES: &[u8] = include_bytes!("../../../tests/fixtures/train_step.npz");
+
+const MASKED_BYTES: &[u8] = include_bytes!("../../../tests/fixtures/masked_step.npz");
 
 /// The file `train_step.npz`: one graph, three draws of noise and non-edges, and for
 /// each model the first weights and what PyTorch made of them.
@@ -22,8 +28,13 @@ impl Fixture {
         Self
     }
 
+    /// Names that begin with `masked_` are those of the other file.
     fn reader(name: &str) -> ArrayReader<Cursor<Vec<u8>>> {
-        let mut archive = zip::ZipArchive::new(Cursor::new(BYTES)).unwrap();
+        let (file, name) = match name.strip_prefix("masked_") {
+            Some(name) => (MASKED_BYTES, name),
+            None => (BYTES, name),
+        };
+        let mut archive = zip::ZipArchive::new(Cursor::new(file)).unwrap();
         let mut bytes = Vec::new();
         std::io::copy(&mut archive.by_name(&format!("{name}.npy")).unwrap(), &mut bytes).unwrap();
         ArrayReader::new(Cursor::new(bytes)).unwrap()
@@ -69,8 +80,22 @@ impl Fixture {
         graph.with_features(Some(Features::Dense(features))).unwrap()
     }
 
+    /// The graph with the weights of the file with hidden edges.
+    pub(crate) fn weighted_graph(&self) -> Graph {
+        let graph = self.graph();
+        let entries = graph.nodes().flat_map(|a| graph.neighbors(a).map(move |b| a.0 + b.0));
+        let weights: Vec<f32> = entries.map(|sum| 1.0 + (sum % 3) as f32).collect();
+        graph.with_weights(Some(weights.into())).unwrap()
+    }
+
     pub(crate) fn settings(&self) -> ModelSettings {
-        ModelSettings { dim: 5, hidden: 2.0, decoder: Decoder::InnerProduct, scaling: Scaling::None }
+        ModelSettings {
+            dim: 5,
+            hidden: 2.0,
+            decoder: Decoder::InnerProduct,
+            scaling: Scaling::None,
+            unseen: Unseen::default(),
+        }
     }
 
     pub(crate) fn noise(&self, step: usize) -> Matrix<f64> {

@@ -1,12 +1,64 @@
 //! First weights: uniform between ±sqrt(6 / (inputs + outputs)).
 //!
+//! They come from a stream of the patch, or from one that all patches share. In the second case
+//! all patches start with the same encoder, and coordinates that training has moved little are
+//! already in one frame. Without features each node has its own row of the first weights; then
+//! row `v` comes from a stream of the node in the whole graph, so that the copies of a node in
+//! several patches start with the same row. The size of such rows cannot depend on the number of
+//! rows, which patches do not share: they count as many inputs as outputs.
+//!
 //! Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward
 //! neural networks", AISTATS 2010.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::layer::InputLayer;
+use super::noise::{Purpose, stream_index};
 use super::{Float, Matrix};
+use crate::graph::NodeId;
+use crate::seed::{Seed, Stage};
+
+/// Where the first weights of a model come from.
+#[derive(Clone, Copy, Debug)]
+pub enum FirstWeights<'a> {
+    /// A seed of the patch.
+    Own(Seed),
+    /// A seed that all patches share, and the nodes of the patch in the whole graph.
+    Common(Seed, &'a [NodeId]),
+}
+
+impl FirstWeights<'_> {
+    /// The generator of all weights that are not rows of single nodes.
+    pub fn random(self) -> ChaCha8Rng {
+        let (Self::Own(seed) | Self::Common(seed, _)) = self;
+        seed.stream(Stage::Embed, stream_index(Purpose::Weights, 0, 0))
+    }
+
+    /// The first weights of the first layer, of `width` columns.
+    pub fn of_input<F: Float>(
+        self,
+        layer: &InputLayer<F>,
+        width: usize,
+        random: &mut ChaCha8Rng,
+    ) -> Matrix<F> {
+        match self {
+            Self::Common(seed, nodes) if layer.is_look_up() => rows_of_nodes(seed, nodes, width),
+            _ => glorot(layer.num_features(), width, random),
+        }
+    }
+}
+
+/// A row for each node, from a stream of its own.
+fn rows_of_nodes<F: Float>(seed: Seed, nodes: &[NodeId], width: usize) -> Matrix<F> {
+    let limit = (6.0 / (2 * width).max(1) as f64).sqrt();
+    let rows_seed = seed.child(Stage::Embed, stream_index(Purpose::Weights, 0, 1));
+    let row = |node: &NodeId| {
+        let mut random = rows_seed.stream(Stage::Embed, node.0);
+        (0..width).map(move |_| F::of(random.random_range(-limit..limit)))
+    };
+    Matrix::from_values(nodes.len(), width, nodes.iter().flat_map(row).collect())
+}
 
 /// First weights of a layer.
 pub fn glorot<F: Float>(num_inputs: usize, num_outputs: usize, random: &mut ChaCha8Rng) -> Matrix<F> {
@@ -30,7 +82,25 @@ pub fn glorot_heads<F: Float>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seed::{Seed, Stage};
+    use crate::embed::nn::edges::Unseen;
+    use crate::embed::nn::input::Scaling;
+    use crate::graph::Graph;
+
+    #[test]
+    fn without_features_a_node_has_the_same_row_in_every_patch() {
+        let layer = |num_nodes: usize| {
+            let empty = Graph::from_rows(vec![0; num_nodes + 1].into(), Vec::<u32>::new().into(), true);
+            InputLayer::<f64>::new(&empty.unwrap(), Scaling::None, 3, Unseen::default(), Seed(0))
+        };
+        let weights = |nodes: &[u64]| {
+            let nodes: Vec<NodeId> = nodes.iter().map(|&node| NodeId(node)).collect();
+            let common = FirstWeights::Common(Seed(1), &nodes);
+            common.of_input(&layer(nodes.len()), 3, &mut common.random())
+        };
+        let (first, second) = (weights(&[3, 5, 9]), weights(&[5, 7]));
+        assert_eq!(first.row(1), second.row(0));
+        assert_ne!(first.row(0), first.row(1));
+    }
 
     #[test]
     fn heads_are_scaled_by_their_own_size() {

@@ -6,31 +6,33 @@
 //!
 //! `P` is symmetric. Cost: `O((stored features + edges) * width)`.
 
+use super::edges::{Edges, Unseen};
 use super::input::{Input, Scaling};
-use super::propagation::{Neighbors, propagation};
 use super::{Float, Matrix, SparseMatrix};
 use crate::graph::Graph;
+use crate::seed::Seed;
 
 /// A patch ready for training: who neighbours whom, and what is known of each node.
 #[derive(Clone, Debug)]
 pub struct InputLayer<F> {
-    neighbors: Neighbors,
-    propagation: SparseMatrix<F>,
+    /// Who neighbours whom; which edges are in view is for the model to choose.
+    pub edges: Edges<F>,
     input: Input<F>,
     /// `X W` forward, `P gradient` backward.
     product: Matrix<F>,
 }
 
 impl<F: Float> InputLayer<F> {
-    /// The first layer, of `width` columns, on a graph.
-    pub fn new(graph: &Graph, scaling: Scaling, width: usize) -> Self {
-        let (neighbors, propagation) = propagation(graph);
+    /// The first layer, of `width` columns, on a graph; `seed` chooses the edges that are held
+    /// out.
+    pub fn new(graph: &Graph, scaling: Scaling, width: usize, unseen: Unseen, seed: Seed) -> Self {
+        let edges = Edges::new(graph, unseen, seed);
         let input = Input::new(graph, scaling, width);
         let product = match input {
             Input::Identity { .. } => Matrix::default(),
             _ => Matrix::zeros(graph.num_nodes(), width),
         };
-        Self { neighbors, propagation, input, product }
+        Self { edges, input, product }
     }
 
     /// Puts other features in place, in full precision.
@@ -43,7 +45,7 @@ impl<F: Float> InputLayer<F> {
 
     /// The number of nodes.
     pub fn num_nodes(&self) -> usize {
-        self.neighbors.num_nodes()
+        self.input.num_rows()
     }
 
     /// The number of features: the rows of the weights.
@@ -51,14 +53,14 @@ impl<F: Float> InputLayer<F> {
         self.input.num_features()
     }
 
-    /// Who neighbours whom.
-    pub fn neighbors(&self) -> &Neighbors {
-        &self.neighbors
+    /// Whether there are no features, so that each node has its own row of weights.
+    pub fn is_look_up(&self) -> bool {
+        matches!(self.input, Input::Identity { .. })
     }
 
-    /// The matrix `P`.
+    /// The matrix `P` of the edges in view.
     pub fn propagation(&self) -> &SparseMatrix<F> {
-        &self.propagation
+        self.edges.propagation()
     }
 
     /// Computes `out = P (X W)`, then calls `finish` on each row.
@@ -69,7 +71,7 @@ impl<F: Float> InputLayer<F> {
         finish: impl Fn(usize, &mut [F]) + Sync,
     ) {
         let product = self.input.multiply(weights, &mut self.product);
-        self.propagation.multiply_then(product, out, finish);
+        self.edges.propagation().multiply_then(product, out, finish);
     }
 
     /// As [`InputLayer::forward`] with the rows of `X` in another order: node `v` has
@@ -86,15 +88,15 @@ impl<F: Float> InputLayer<F> {
             _ => &self.product,
         };
         let source = |column: u32| order[column as usize] as usize;
-        self.propagation.multiply_renumbered(product, source, out, finish);
+        self.edges.propagation().multiply_renumbered(product, source, out, finish);
     }
 
     /// Computes the gradient by the weights from the gradient by `P (X W)`.
     pub fn backward(&mut self, gradient: &Matrix<F>, by_weights: &mut Matrix<F>) {
         if let Input::Identity { .. } = self.input {
-            return self.propagation.multiply(gradient, by_weights);
+            return self.edges.propagation().multiply(gradient, by_weights);
         }
-        self.propagation.multiply(gradient, &mut self.product);
+        self.edges.propagation().multiply(gradient, &mut self.product);
         self.input.multiply_transposed(&self.product, by_weights);
     }
 
@@ -108,15 +110,15 @@ impl<F: Float> InputLayer<F> {
         scratch: &mut Matrix<F>,
         by_weights: &mut Matrix<F>,
     ) {
-        self.propagation.multiply(shuffled, scratch);
+        self.edges.propagation().multiply(shuffled, scratch);
         let add_shuffled = |row: usize, sums: &mut [F]| {
             let terms = scratch.row(place[row] as usize);
             sums.iter_mut().zip(terms).for_each(|(sum, &term)| *sum += term);
         };
         if let Input::Identity { .. } = self.input {
-            return self.propagation.multiply_then(gradient, by_weights, add_shuffled);
+            return self.edges.propagation().multiply_then(gradient, by_weights, add_shuffled);
         }
-        self.propagation.multiply_then(gradient, &mut self.product, add_shuffled);
+        self.edges.propagation().multiply_then(gradient, &mut self.product, add_shuffled);
         self.input.multiply_transposed(&self.product, by_weights);
     }
 }

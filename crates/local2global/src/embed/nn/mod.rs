@@ -10,6 +10,7 @@
 //! encoder.rs      two graph convolutions, made of layer.rs and dense.rs
 //! layer.rs        the first convolution, from features
 //! propagation.rs  D^-1/2 (A + I) D^-1/2, with bias and activation in the same pass
+//! edges.rs        which edges are seen when; validation.rs  those kept out of training
 //! masking.rs      the same with some edges hidden, others in every epoch
 //! dense.rs        products of full matrices, by faer
 //! discriminator.rs  true from shuffled coordinates
@@ -43,6 +44,8 @@ pub mod dense;
 
 pub mod discriminator;
 
+pub mod edges;
+
 pub mod encoder;
 
 pub mod init;
@@ -66,6 +69,8 @@ pub mod sampling;
 pub mod sparse;
 
 pub mod train;
+
+pub mod validation;
 
 pub mod variational;
 

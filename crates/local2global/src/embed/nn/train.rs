@@ -3,6 +3,10 @@
 //! Every epoch draws its random numbers, computes the loss and its gradients, and
 //! takes one step of Adam. With `patience`, training stops when the loss has not
 //! fallen for so many epochs, and the weights with the lowest loss come back.
+//!
+//! With validation the score on held-out edges takes the place of the loss: it is computed every
+//! few epochs, training stops when it has not risen for `patience` checks, and the weights with
+//! the highest score come back.
 
 use super::adam::{Adam, Parameter};
 use super::clock::{Clock, Part};
@@ -27,6 +31,12 @@ pub trait Model<F> {
     /// The embedding at the present weights: one row per node.
     fn coordinates(&mut self) -> Matrix<F>;
 
+    /// How well the present weights do on edges kept out of training, the higher the better;
+    /// none if there are no such edges.
+    fn validate(&mut self) -> Option<f64> {
+        None
+    }
+
     /// Where the time went.
     fn clock(&mut self) -> &mut Clock;
 }
@@ -40,8 +50,23 @@ pub struct Schedule {
     pub learning_rate: f64,
     /// How strongly weights are pulled towards zero.
     pub weight_decay: f64,
-    /// Stop when the loss has not fallen for so many epochs.
+    /// Stop when the loss has not fallen for so many epochs, or the validation score has not
+    /// risen for so many checks.
     pub patience: Option<u32>,
+    /// Check the validation score after every so many epochs.
+    pub check_every: Option<u32>,
+}
+
+/// What training did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// The loss of every epoch.
+    pub losses: Vec<f64>,
+    /// The epoch whose loss belongs to the weights that came back, counted from 1; none if they
+    /// are the last ones.
+    pub best_epoch: Option<u32>,
+    /// The validation score of the weights that came back.
+    pub validation: Option<f64>,
 }
 
 /// Why training ended without a result.
@@ -58,14 +83,15 @@ pub enum TrainError {
     Cancelled,
 }
 
-/// The weights with the lowest loss so far.
+/// The weights with the lowest cost so far: the loss, or the validation score with its sign
+/// changed.
 struct Best<F> {
     epoch: u32,
-    loss: f64,
+    cost: f64,
     values: Vec<Matrix<F>>,
 }
 
-/// Trains a model and returns the loss of every epoch; each is a step of `progress`.
+/// Trains a model; every epoch is a step of `progress`.
 ///
 /// # Errors
 /// [`TrainError::NotFinite`] if the loss is not a number or infinite, and
@@ -75,7 +101,7 @@ pub fn train<F: Float>(
     schedule: &Schedule,
     seed: Seed,
     progress: &dyn Progress,
-) -> Result<Vec<f64>, TrainError> {
+) -> Result<History, TrainError> {
     let mut adam = Adam::new(model.parameters(), schedule.learning_rate, schedule.weight_decay);
     let mut losses = Vec::with_capacity(schedule.epochs as usize);
     let mut best: Option<Best<F>> = None;
@@ -90,7 +116,7 @@ pub fn train<F: Float>(
         }
         losses.push(loss);
         progress.advance(1);
-        if let Some(patience) = schedule.patience {
+        if let (Some(patience), None) = (schedule.patience, schedule.check_every) {
             keep_best(&mut best, epoch, loss, model.parameters());
             if best.as_ref().is_some_and(|best| epoch - best.epoch >= patience) {
                 break;
@@ -99,25 +125,36 @@ pub fn train<F: Float>(
         let mut clock = *model.clock();
         clock.time(Part::Adam, || adam.step(model.parameters()));
         *model.clock() = clock;
+        if let Some(every) = schedule.check_every.filter(|every| epoch % every == 0) {
+            let Some(score) = model.validate() else { continue };
+            keep_best(&mut best, epoch, -score, model.parameters());
+            let is_over = |best: &Best<F>, patience: u32| (epoch - best.epoch) / every >= patience;
+            if best.as_ref().zip(schedule.patience).is_some_and(|(best, patience)| is_over(best, patience)) {
+                break;
+            }
+        }
     }
+    let validation = best.as_ref().filter(|_| schedule.check_every.is_some()).map(|best| -best.cost);
+    let best_epoch = best.as_ref().map(|best| best.epoch);
     if let Some(best) = best {
         restore(best, model.parameters());
     }
-    Ok(losses)
+    Ok(History { losses, best_epoch, validation })
 }
 
-fn keep_best<F: Float>(best: &mut Option<Best<F>>, epoch: u32, loss: f64, parameters: &[Parameter<F>]) {
+fn keep_best<F: Float>(best: &mut Option<Best<F>>, epoch: u32, cost: f64, parameters: &[Parameter<F>]) {
     match best {
-        Some(best) if loss >= best.loss => {}
+        // A cost that is not a number is never lower.
+        Some(best) if !(cost < best.cost) => {}
         Some(best) => {
-            (best.epoch, best.loss) = (epoch, loss);
+            (best.epoch, best.cost) = (epoch, cost);
             for (kept, parameter) in best.values.iter_mut().zip(parameters) {
                 kept.values_mut().copy_from_slice(parameter.value.values());
             }
         }
         None => {
             let values = parameters.iter().map(|parameter| parameter.value.clone()).collect();
-            *best = Some(Best { epoch, loss, values });
+            *best = Some(Best { epoch, cost, values });
         }
     }
 }
@@ -167,23 +204,42 @@ mod tests {
             self.parameters[0].value.clone()
         }
 
+        fn validate(&mut self) -> Option<f64> {
+            let w = self.parameters[0].value.values()[0];
+            Some(-(w - 0.5).abs())
+        }
+
         fn clock(&mut self) -> &mut Clock {
             &mut self.clock
         }
     }
 
     fn schedule(patience: Option<u32>) -> Schedule {
-        Schedule { epochs: 200, learning_rate: 0.3, weight_decay: 0.0, patience }
+        Schedule { epochs: 200, learning_rate: 0.3, weight_decay: 0.0, patience, check_every: None }
     }
 
     #[test]
     fn patience_stops_early_and_brings_the_best_weights_back() {
         let mut model = Parabola::new(0);
-        let losses = train(&mut model, &schedule(Some(5)), Seed(0), &Silent).unwrap();
+        let History { losses, best_epoch, .. } =
+            train(&mut model, &schedule(Some(5)), Seed(0), &Silent).unwrap();
         let lowest = losses.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(losses.len() < 200);
-        assert_eq!(losses[losses.len() - 6], lowest);
+        assert_eq!((losses[losses.len() - 6], best_epoch), (lowest, Some(losses.len() as u32 - 5)));
         assert_eq!(model.coordinates().values()[0].powi(2), lowest);
+    }
+
+    #[test]
+    fn with_validation_the_weights_with_the_best_score_come_back() {
+        for (patience, num_epochs) in [(Some(3), 60), (None, 200)] {
+            let mut model = Parabola::new(0);
+            let mut schedule = schedule(patience);
+            (schedule.check_every, schedule.learning_rate) = (Some(2), 0.05);
+            let history = train(&mut model, &schedule, Seed(0), &Silent).unwrap();
+            assert!(history.losses.len() <= num_epochs, "{} epochs", history.losses.len());
+            assert_eq!(history.validation, model.validate());
+            assert!(history.validation.unwrap() > -0.05 && history.best_epoch.unwrap() % 2 == 0);
+        }
     }
 
     #[test]
