@@ -62,7 +62,6 @@ impl Pipeline<'_> {
     pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
         let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
         let bounds = patch.overlap_bounds(embed.dim)?;
-        (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
         if partition.size == NumClusters::Auto {
             partition.size = NumClusters::Clusters(clusters);
