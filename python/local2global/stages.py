@@ -104,7 +104,8 @@ def make_patches(
 ) -> Patches:
     """Grow clusters into overlapping patches.
 
-    Joined patches share `min_overlap` nodes or more (`max(dim + 1, 32)` by default).
+    Joined patches share `min_overlap` nodes or more (129 by default, less between small
+    clusters, but at least `max(dim + 1, 32)`).
 
     Parameters
     ----------

@@ -42,6 +42,12 @@ impl Patches {
         matrix(py, pairs.collect(), 2)
     }
 
+    /// The nodes that every patch holds because they are landmarks, ascending: rows of the graph.
+    #[getter]
+    fn landmarks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        nodes_to_python(py, self.patches.landmarks())
+    }
+
     /// What the patches are like.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

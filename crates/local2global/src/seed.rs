@@ -36,6 +36,8 @@ pub enum Stage {
     Align = 6,
     /// Drawing samples and splits for scores.
     Evaluate = 7,
+    /// Drawing landmarks, nodes that every patch holds.
+    Landmarks = 10,
 }
 
 impl Seed {

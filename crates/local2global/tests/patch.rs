@@ -10,7 +10,9 @@ use local2global::graph::{Graph, NodeId};
 use local2global::partition::{
     ClusterGraph, Fennel, NumClusters, Partition, PartitionConfig, PartitionMethod, partition,
 };
-use local2global::patch::{Cover, PatchConfig, PatchReport, Patches, Sparsify, make_patches};
+use local2global::patch::{
+    Cover, Landmarks, PatchConfig, PatchId, PatchReport, Patches, Sparsify, make_patches,
+};
 use local2global::progress::Silent;
 use local2global::seed::Seed;
 
@@ -49,7 +51,7 @@ fn cases() -> Vec<Case> {
             max_overlap: Some(9 + 2 * (seed as usize % 4)),
             cover: if seed % 2 == 0 { Cover::Nodes } else { Cover::Edges },
             sparsify: sparsify[seed as usize / 2 % 4],
-            bridge: false,
+            ..Default::default()
         };
         let graph = match seed % 4 {
             0 => ring(120),
@@ -196,6 +198,62 @@ fn components_are_groups_unless_a_bridge_is_asked_for() {
         assert!(bridged.connected && bridged.is_sound(), "seed {seed}");
         assert_eq!(bridged.bridges.len(), 3, "seed {seed}");
     }
+}
+
+#[test]
+fn every_patch_holds_all_landmarks_and_is_joined_through_them() {
+    for seed in 0..6 {
+        let landmarks = Some([Landmarks::Nodes(64), Landmarks::Nodes(40)][seed as usize % 2]);
+        let config = PatchConfig { min_overlap: Some(6), landmarks, bridge: true, ..Default::default() };
+        let case = Case::new(scattered(seed), 8, config, seed);
+        let (patches, report) = case.run();
+        let num_landmarks = landmarks.unwrap().count(case.graph.num_nodes(), patches.num_patches());
+        assert!(num_landmarks >= 32 && 4 * num_landmarks <= case.graph.num_nodes());
+        assert_eq!((patches.landmarks().len(), report.landmarks), (num_landmarks, num_landmarks));
+        for patch in patches.patches() {
+            assert!(patches.landmarks().iter().all(|&node| contains(&patch.nodes, node)), "seed {seed}");
+        }
+        // Components are joined as well, so that there is nothing to bridge.
+        assert!(report.connected && report.bridges.is_empty() && !report.landmark_edges.is_empty());
+        let least = |&[a, b]: &[PatchId; 2]| patches.overlap(a, b) >= num_landmarks;
+        assert!(report.landmark_edges.iter().all(least) && report.is_sound(), "seed {seed}");
+        assert_eq!(on_threads(1, || case.run()), on_threads(2, || case.run()), "seed {seed}");
+        // Too few to fix a rotation join nothing.
+        let config = PatchConfig { landmarks: Some(Landmarks::Nodes(20)), ..case.config.clone() };
+        let report = Case { config, ..case }.run().1;
+        assert!(report.landmark_edges.is_empty() && report.landmarks == 20 && report.connected);
+    }
+}
+
+#[test]
+fn a_landmark_that_is_a_guest_carries_little_weight() {
+    let config =
+        PatchConfig { min_overlap: Some(6), landmarks: Some(Landmarks::Nodes(60)), ..Default::default() };
+    let case = Case::new(blocks(400, 8, 2400, 3), 8, config, 2);
+    let (patches, _) = case.run();
+    let (mut at_home, mut as_guests) = (0.0, 0.0);
+    for &landmark in patches.landmarks() {
+        let home = case.partition.cluster_of(landmark) as usize;
+        for (index, patch) in patches.patches().iter().enumerate() {
+            let weight = f64::from(patch.weights[patch.nodes.binary_search(&landmark).unwrap()]);
+            if index == home { at_home += weight } else { as_guests += weight / 7.0 }
+        }
+    }
+    assert!(as_guests < 0.8 * at_home, "{as_guests} {at_home}");
+}
+
+#[test]
+fn overlaps_are_wide_in_few_dimensions_where_clusters_have_room() {
+    let least = |nodes: u32, clusters: usize| {
+        let graph = blocks(nodes, 8, 6 * nodes as usize, 5);
+        let case = Case::new(graph, clusters, PatchConfig::default(), 2);
+        case.run().1.overlap
+    };
+    let (roomy, small) = (least(4000, 8), least(300, 8));
+    assert_eq!(roomy.needed, 129);
+    assert!(roomy.found >= 129 && roomy.limit == 256);
+    assert_eq!(small.needed, 32);
+    assert!(small.found >= 32);
 }
 
 #[test]

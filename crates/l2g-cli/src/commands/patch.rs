@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 use local2global::config::Config;
 use local2global::memory;
 use local2global::partition::read_partition;
-use local2global::patch::{Cover, PatchConfig, PatchReport, Sparsify, make_patches, write_patches};
+use local2global::patch::{
+    Cover, Landmarks, PatchConfig, PatchReport, Sparsify, make_patches, write_patches,
+};
 use local2global::pipeline::StageName;
 use serde::Serialize;
 
@@ -22,7 +24,8 @@ pub(crate) struct DimArgs {
     #[arg(long, value_name = "D")]
     dim: Option<usize>,
 
-    /// The least number of nodes that joined patches share [default: max(D + 1, 32)]
+    /// The least number of nodes that joined patches share [default: 129, less in
+    /// small clusters, but at least max(D + 1, 32)]
     #[arg(long, value_name = "L")]
     min_overlap: Option<usize>,
 }
@@ -76,6 +79,17 @@ pub(crate) struct PatchArgs {
     /// Join patches of different components through random nodes
     #[arg(long)]
     bridge: bool,
+
+    /// Nodes that every patch holds, in balls all over the graph: up to 1 a share of the mean
+    /// cluster, above a number of nodes [default: 0]
+    #[arg(long, value_name = "N", value_parser = parse_landmarks)]
+    landmarks: Option<Landmarks>,
+}
+
+fn parse_landmarks(text: &str) -> Result<Landmarks, String> {
+    let number: Option<f64> = text.parse().ok();
+    let needed = "needed a share from 0 to 1 or a whole number of nodes";
+    number.and_then(Landmarks::from_number).ok_or_else(|| needed.into())
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -136,6 +150,7 @@ fn settings(args: &PatchArgs, config: &PatchConfig) -> PatchConfig {
     config.cover = args.cover.map_or(config.cover, Into::into);
     config.sparsify = args.sparsify.map_or(config.sparsify, Into::into);
     config.bridge |= args.bridge;
+    config.landmarks = args.landmarks.or(config.landmarks);
     config
 }
 
@@ -158,6 +173,10 @@ fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
     }
     if !report.bridges.is_empty() {
         rows.push(("bridges", format!("{}, through random nodes", grouped(report.bridges.len()))));
+    }
+    if report.landmarks > 0 {
+        let (nodes, edges) = (grouped(report.landmarks), grouped(report.landmark_edges.len()));
+        rows.push(("landmarks", format!("{nodes} nodes in every patch, {edges} more patch edges")));
     }
     rows.push(("seconds", format!("{:.2}", record.seconds)));
     rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));

@@ -34,7 +34,10 @@ fn patch_names(folder: &Path) -> Result<Vec<String>, FileError> {
         let name = entry.map_err(FileError::at("read", folder))?.file_name();
         let name = name.to_string_lossy();
         let Some(stem) = name.strip_suffix(".npy") else { continue };
-        if !stem.starts_with('.') && !stem.ends_with(".weights") && stem != "patch_graph" {
+        if !stem.starts_with('.')
+            && !stem.ends_with(".weights")
+            && !["patch_graph", "landmarks"].contains(&stem)
+        {
             names.push(stem.to_owned());
         }
     }

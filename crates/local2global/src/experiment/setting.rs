@@ -10,7 +10,7 @@ use crate::align::{AlignConfig, Centroid};
 use crate::config::Config;
 use crate::graph::{Graph, NodeId};
 use crate::partition::{PartitionReport, partition, write_partition};
-use crate::patch::{Cover, PatchConfig, PatchReport, make_patches, write_patches};
+use crate::patch::{Cover, Landmarks, PatchConfig, PatchReport, make_patches, write_patches};
 use crate::progress::Progress;
 use crate::run_dir::RunDir;
 
@@ -39,7 +39,9 @@ impl Setting {
     /// How patches are made.
     pub fn patch(self, config: &PatchConfig) -> PatchConfig {
         match self {
-            Self::Paper => PatchConfig { cover: Cover::Nodes, ..config.clone() },
+            Self::Paper => {
+                PatchConfig { cover: Cover::Nodes, landmarks: Some(Landmarks::NONE), ..config.clone() }
+            }
             Self::Ours => config.clone(),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PatchError, Sparsify};
+use super::{Landmarks, PatchError, Sparsify};
 
 /// What the patches must cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,10 @@ pub struct PatchConfig {
     pub sparsify: Sparsify,
     /// Whether groups of patches that no edge joins are joined through random nodes.
     pub bridge: bool,
+    /// How many nodes every patch holds, in balls all over the graph: up to 1 a share of the mean
+    /// cluster, above a number of nodes. If not set, whoever runs the stage decides; none by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landmarks: Option<Landmarks>,
 }
 
 impl Default for PatchConfig {
@@ -44,6 +48,7 @@ impl Default for PatchConfig {
             cover: Cover::default(),
             sparsify: Sparsify::default(),
             bridge: false,
+            landmarks: None,
         }
     }
 }
@@ -75,8 +80,12 @@ impl PatchConfig {
     /// rotation in few dimensions, but poorly.
     pub const USUAL_MIN_OVERLAP: usize = 32;
 
-    /// The bounds on overlaps: as set, else `l = max(dim + 1, 32)` and `u = 2 (l - 1)`, which is
-    /// 129 and 256 in 128 dimensions, as in the paper.
+    /// Overlaps are this large unless told otherwise, where clusters have room for it.
+    pub const ROOMY_MIN_OVERLAP: usize = 129;
+
+    /// The least bounds on overlaps: as set, else `l = max(dim + 1, 32)` and `u = 2 (l - 1)`, which
+    /// is 129 and 256 in 128 dimensions, as in the paper. Clusters must have `l / 2` nodes. Where
+    /// they have more, [`PatchConfig::bounds_within`] tells what is taken.
     ///
     /// # Errors
     /// [`PatchError::Setting`] if `l` cannot fix a rotation in `dim` dimensions, or
@@ -91,7 +100,27 @@ impl PatchConfig {
     /// # Ok::<(), local2global::patch::PatchError>(())
     /// ```
     pub fn overlap_bounds(&self, dim: usize) -> Result<OverlapBounds, PatchError> {
-        let min = self.min_overlap.unwrap_or((dim + 1).max(Self::USUAL_MIN_OVERLAP));
+        self.bounds_within(dim, 0)
+    }
+
+    /// The bounds on what neighbours share with a cluster of so many nodes. If `l` is not set, it
+    /// is 129 even in few dimensions, since many points fix a rotation much better than a few;
+    /// but neighbours take at most a third of a cluster for it, and `max(dim + 1, 32)` at least.
+    ///
+    /// # Errors
+    /// As [`PatchConfig::overlap_bounds`].
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::patch::PatchConfig;
+    ///
+    /// let min = |nodes| PatchConfig::default().bounds_within(16, nodes).map(|bounds| bounds.min);
+    /// assert_eq!([min(20)?, min(100)?, min(2000)?], [32, 66, 129]);
+    /// # Ok::<(), local2global::patch::PatchError>(())
+    /// ```
+    pub fn bounds_within(&self, dim: usize, cluster_nodes: usize) -> Result<OverlapBounds, PatchError> {
+        let roomy = (2 * cluster_nodes / 3).min(Self::ROOMY_MIN_OVERLAP);
+        let min = self.min_overlap.unwrap_or((dim + 1).max(Self::USUAL_MIN_OVERLAP).max(roomy));
         let max = self.max_overlap.unwrap_or((2 * min).saturating_sub(2).max(min));
         if min < dim + 1 {
             let needed = format!("at least {} to align in {dim} dimensions", dim + 1);

@@ -4,11 +4,12 @@
 //! 3-patches/patch-00000.npy          nodes of one patch, ascending (u64)
 //! 3-patches/patch-00000.weights.npy  share of each node's edges inside the patch (f32)
 //! 3-patches/patch_graph.npy          patch pairs that are joined (E x 2, u64)
+//! 3-patches/landmarks.npy            nodes that every patch holds, ascending (u64); if there are any
 //! 3-patches/patches.json             the report; written last, so that it vouches for the rest
 //! ```
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
@@ -16,6 +17,9 @@ use super::{Patch, PatchError, PatchGraph, PatchId, PatchReport, Patches};
 use crate::graph::NodeId;
 use crate::npy;
 use crate::run_dir::{FileError, RunDir, patch_name, write_array, write_json};
+
+/// The file with the landmarks, in the folder of the patches.
+const LANDMARKS: &str = "landmarks.npy";
 
 /// Writes patches, patch graph and report; removes what an earlier run left there.
 ///
@@ -32,6 +36,10 @@ pub fn write_patches(run: &RunDir, patches: &Patches, report: &PatchReport) -> R
     })?;
     let pairs: Vec<u64> = patches.graph().edges().iter().flatten().map(|patch| patch.0.into()).collect();
     write_array(&folder.join("patch_graph.npy"), &[pairs.len() / 2, 2], &pairs)?;
+    if !patches.landmarks.is_empty() {
+        let landmarks: &[u64] = bytemuck::cast_slice(&patches.landmarks);
+        write_array(&folder.join(LANDMARKS), &[landmarks.len()], landmarks)?;
+    }
     Ok(write_json(&folder.join("patches.json"), report)?)
 }
 
@@ -47,7 +55,7 @@ fn remove_old(folder: &Path) -> Result<(), FileError> {
     for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
         let path = entry.map_err(FileError::at("read", folder))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with("patch-") && name.ends_with(".npy") {
+        if name == LANDMARKS || name.starts_with("patch-") && name.ends_with(".npy") {
             fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
         }
     }
@@ -62,7 +70,17 @@ pub fn read_patches(run: &RunDir) -> Result<Patches, PatchError> {
     let num_patches = (0..).take_while(|&index| patch_path(run, index).exists()).count();
     let patches: Result<Vec<Patch>, PatchError> =
         (0..num_patches).into_par_iter().map(|index| read_patch(run, index)).collect();
-    Ok(Patches { patches: patches?, graph: read_patch_graph(run, num_patches)? })
+    let (graph, landmarks) = (read_patch_graph(run, num_patches)?, read_landmarks(run)?);
+    Ok(Patches { patches: patches?, graph, landmarks })
+}
+
+/// Reads the landmarks of a run, ascending; empty if there are none.
+///
+/// # Errors
+/// [`PatchError`] if the file cannot be read, or the nodes are not ascending.
+pub fn read_landmarks(run: &RunDir) -> Result<Vec<NodeId>, PatchError> {
+    let path = run.patches().join(LANDMARKS);
+    if path.exists() { read_node_list(path) } else { Ok(Vec::new()) }
 }
 
 /// Reads the nodes of one patch.
@@ -70,7 +88,10 @@ pub fn read_patches(run: &RunDir) -> Result<Patches, PatchError> {
 /// # Errors
 /// [`PatchError`] if the file is missing, or the nodes are not ascending.
 pub fn read_patch_nodes(run: &RunDir, index: usize) -> Result<Vec<NodeId>, PatchError> {
-    let path = patch_path(run, index);
+    read_node_list(patch_path(run, index))
+}
+
+fn read_node_list(path: PathBuf) -> Result<Vec<NodeId>, PatchError> {
     let nodes: Vec<NodeId> = read_integers(&path)?.1.into_iter().map(NodeId).collect();
     match nodes.is_sorted_by(|a, b| a < b) {
         true => Ok(nodes),
@@ -80,7 +101,7 @@ pub fn read_patch_nodes(run: &RunDir, index: usize) -> Result<Vec<NodeId>, Patch
     }
 }
 
-fn patch_path(run: &RunDir, index: usize) -> std::path::PathBuf {
+fn patch_path(run: &RunDir, index: usize) -> PathBuf {
     run.patches().join(format!("{}.npy", patch_name(index)))
 }
 
@@ -150,6 +171,19 @@ mod tests {
         assert!(!patch_path(&run, 4).exists());
         let text = fs::read_to_string(run.patches().join("patches.json")).unwrap();
         assert_eq!(serde_json::from_str::<PatchReport>(&text).unwrap(), arcs(4).1);
+    }
+
+    #[test]
+    fn landmarks_are_read_back_and_do_not_outlive_their_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::new(folder.path());
+        let (mut patches, report) = arcs(4);
+        patches.landmarks = vec![NodeId(3), NodeId(9)];
+        write_patches(&run, &patches, &report).unwrap();
+        assert_eq!(read_patches(&run).unwrap().landmarks(), [NodeId(3), NodeId(9)]);
+        write_patches(&run, &arcs(4).0, &report).unwrap();
+        assert!(read_landmarks(&run).unwrap().is_empty());
+        assert!(!run.patches().join(LANDMARKS).exists());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! ```text
 //! Partition --patch_graph--> weighted patch graph --sparsify--> patch graph
 //!           --overlap--> patches that share nodes --cover--> patches that hold every edge
+//!           --landmarks--> patches that share some nodes with all others
 //! ```
 //!
 //! [`make_patches`] is the stage. What it gives satisfies the conditions of section 3 of
@@ -13,7 +14,7 @@
 //! If the graph has several components, patches of different ones are not joined: each
 //! component of the patch graph is a group that is aligned for itself. With
 //! `bridge = true` the largest clusters of the groups are joined through nodes drawn at
-//! random.
+//! random. With enough landmarks all patches are joined through them.
 //!
 //! Direction is ignored: patches of a directed graph are those of the undirected one.
 
@@ -26,6 +27,8 @@ pub mod sparsify;
 pub mod overlap;
 
 pub mod cover;
+
+pub mod landmarks;
 
 mod config;
 
@@ -40,7 +43,8 @@ mod laplacian;
 mod report;
 
 pub use config::{Cover, OverlapBounds, PatchConfig};
-pub use files::{read_patch_nodes, read_patches, write_patches};
+pub use files::{read_landmarks, read_patch_nodes, read_patches, write_patches};
+pub use landmarks::Landmarks;
 pub use patch_graph::PatchGraph;
 pub use report::{EdgeCover, NodeCover, OverlapReport, PatchReport};
 pub use sparsify::Sparsify;
@@ -48,7 +52,10 @@ pub use sparsify::Sparsify;
 use std::fmt;
 use std::path::PathBuf;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use report::AddedEdges;
 
 use crate::graph::{Graph, NodeId};
 use crate::npy::NpyError;
@@ -133,6 +140,7 @@ pub struct Patch {
 pub struct Patches {
     patches: Vec<Patch>,
     graph: PatchGraph,
+    landmarks: Vec<NodeId>,
 }
 
 impl Patches {
@@ -149,6 +157,11 @@ impl Patches {
     /// The patch graph.
     pub fn graph(&self) -> &PatchGraph {
         &self.graph
+    }
+
+    /// The nodes that every patch holds because they are landmarks, ascending.
+    pub fn landmarks(&self) -> &[NodeId] {
+        &self.landmarks
     }
 
     /// The number of nodes two patches share.
@@ -205,9 +218,13 @@ pub fn make_patches(
         return Err(PatchError::Length { found: partition.num_nodes(), needed: graph.num_nodes() });
     }
     config.check(dim)?;
-    let bounds = config.overlap_bounds(dim)?;
+    let of_cluster = |&size: &usize| config.bounds_within(dim, size);
+    let bounds: Vec<OverlapBounds> = partition.sizes().iter().map(of_cluster).collect::<Result<_, _>>()?;
     let graph = &*undirected(graph);
-    let steps = 5;
+    let num_landmarks =
+        config.landmarks.unwrap_or(Landmarks::NONE).count(graph.num_nodes(), partition.num_clusters());
+    let joined_by_landmarks = landmarks::can_join(num_landmarks, dim);
+    let steps = 6;
     progress.begin("patch", steps, "steps");
     let step = |name: &str| {
         progress.advance(1);
@@ -219,37 +236,63 @@ pub fn make_patches(
     step("sparsify")?;
     let mut random = seed.stream(Stage::Sparsify, 0);
     let mut patch_graph = sparsify::sparsify(&clusters, config.sparsify, config.degree, &mut random)?;
-    let bridges = if config.bridge { patch_graph.bridge(partition.sizes()) } else { Vec::new() };
-    check_sizes(partition, &patch_graph, bounds)?;
+    let bridges = match config.bridge && !joined_by_landmarks {
+        true => patch_graph.bridge(partition.sizes()),
+        false => Vec::new(),
+    };
+    check_sizes(partition, &patch_graph, &bounds)?;
     step("overlap")?;
     let members = partition.members();
-    let mut nodes = overlap::grow_all(graph, partition, &members, &patch_graph, bounds, seed);
+    let mut nodes = overlap::grow_all(graph, partition, &members, &patch_graph, &bounds, seed);
     step("cover")?;
     if config.cover == Cover::Edges {
         nodes = cover::cover_edges(graph, partition, nodes);
     }
+    step("landmarks")?;
+    let bounds = widest(&bounds, &patch_graph);
+    let landmarks = landmarks::landmarks(graph, num_landmarks, seed);
+    nodes.par_iter_mut().for_each(|nodes| landmarks::add_to(nodes, &landmarks));
+    let by_landmarks = match joined_by_landmarks {
+        true => landmarks::landmark_edges(&patch_graph),
+        false => Vec::new(),
+    };
+    patch_graph.add(&by_landmarks);
+    let added = AddedEdges { bridges, by_landmarks };
     step("weigh")?;
     let (patches, inside) = cover::weigh_all(graph, nodes);
-    let patches = Patches { patches, graph: patch_graph };
+    let patches = Patches { patches, graph: patch_graph, landmarks };
     step("verify")?;
-    let report = PatchReport::of(graph, partition, &clusters, &patches, inside, bounds, bridges);
+    let report = PatchReport::of(graph, partition, &clusters, &patches, inside, bounds, added);
     progress.end();
     Ok((patches, report))
 }
 
+/// The least `l` and the largest `u` of the clusters that are joined, or of all if none is.
+fn widest(bounds: &[OverlapBounds], graph: &PatchGraph) -> OverlapBounds {
+    let joined: Vec<OverlapBounds> =
+        graph.edges().iter().flatten().map(|patch| bounds[patch.index()]).collect();
+    let considered = if joined.is_empty() { bounds } else { &joined };
+    let min = considered.iter().map(|bounds| bounds.min).min().unwrap_or_default();
+    OverlapBounds { min, max: considered.iter().map(|bounds| bounds.max).max().unwrap_or(min) }
+}
+
 /// Refuses clusters that cannot give half of the smallest overlap.
-fn check_sizes(partition: &Partition, graph: &PatchGraph, bounds: OverlapBounds) -> Result<(), PatchError> {
-    let needed = bounds.half_min();
+fn check_sizes(
+    partition: &Partition,
+    graph: &PatchGraph,
+    bounds: &[OverlapBounds],
+) -> Result<(), PatchError> {
     let degrees = graph.degrees();
-    let too_small = |cluster: &usize| degrees[*cluster] > 0 && partition.sizes()[*cluster] < needed;
+    let too_small =
+        |cluster: &usize| degrees[*cluster] > 0 && partition.sizes()[*cluster] < bounds[*cluster].half_min();
     let small: Vec<usize> = (0..partition.num_clusters()).filter(too_small).collect();
     match small.iter().min_by_key(|&&cluster| partition.sizes()[cluster]) {
         None => Ok(()),
         Some(&cluster) => Err(PatchError::ClusterTooSmall {
             cluster: cluster as u32,
             size: partition.sizes()[cluster],
-            min_overlap: bounds.min,
-            needed,
+            min_overlap: bounds[cluster].min,
+            needed: bounds[cluster].half_min(),
             count: small.len(),
         }),
     }

@@ -6,6 +6,8 @@
 //! `l/2`. A layer that would exceed `u/2` is cut down at random. Both patches of an edge
 //! do so, which makes the overlap at least `l`.
 //!
+//! The bounds `l` and `u` may depend on the cluster that is taken from.
+//!
 //! Where the layers end before `l/2`, because no more of `j` can be reached, the box of
 //! the paper would loop for ever; here growth goes on from a random unused node of `j`.
 //!
@@ -28,13 +30,14 @@ const NOT_JOINED: u32 = u32::MAX;
 
 /// The nodes of all patches, each list ascending.
 ///
-/// Clusters must have at least `bounds.half_min()` nodes where they have neighbours.
+/// `bounds` are those of what is taken from each cluster, which must have at least `half_min()`
+/// nodes where it has neighbours.
 pub fn grow_all(
     graph: &Graph,
     partition: &Partition,
     members: &Members,
     patch_graph: &PatchGraph,
-    bounds: OverlapBounds,
+    bounds: &[OverlapBounds],
     seed: Seed,
 ) -> Vec<Vec<NodeId>> {
     let neighbors = patch_graph.neighbors();
@@ -57,7 +60,7 @@ struct Growth<'a> {
     graph: &'a Graph,
     partition: &'a Partition,
     members: &'a Members,
-    bounds: OverlapBounds,
+    bounds: &'a [OverlapBounds],
 }
 
 impl Growth<'_> {
@@ -102,7 +105,8 @@ impl Growth<'_> {
 
     /// The nodes to take from a cluster, breadth first from its border.
     fn take(&self, cluster: PatchId, border: Vec<NodeId>, random: &mut ChaCha8Rng) -> Vec<NodeId> {
-        let (enough, limit) = (self.bounds.half_min(), self.bounds.half_max());
+        let bounds = self.bounds[cluster.index()];
+        let (enough, limit) = (bounds.half_min(), bounds.half_max());
         // Looked up, never iterated.
         let mut seen: FxHashSet<NodeId> = border.iter().copied().collect();
         let mut taken: Vec<NodeId> = Vec::new();
@@ -150,8 +154,8 @@ mod tests {
         let graph = build(EdgeList::from_pairs(edges.to_vec()), labels.len(), &BuildOptions::default()).graph;
         let partition = Partition::from_labels(labels);
         let patch_graph = PatchGraph::new(2, [[PatchId(0), PatchId(1)]]);
-        let bounds = OverlapBounds { min: bounds[0], max: bounds[1] };
-        let patches = grow_all(&graph, &partition, &partition.members(), &patch_graph, bounds, Seed(seed));
+        let bounds = [OverlapBounds { min: bounds[0], max: bounds[1] }; 2];
+        let patches = grow_all(&graph, &partition, &partition.members(), &patch_graph, &bounds, Seed(seed));
         patches.iter().map(|nodes| nodes.iter().map(|node| node.0).collect()).collect()
     }
 

@@ -109,8 +109,13 @@ impl PatchGraph {
         };
         let apart = groups.iter().filter(|group| !group.contains(&hub));
         let bridges: Vec<_> = apart.map(|group| [hub, largest_patch(group)]).collect();
-        *self = Self::new(self.num_patches, self.edges.iter().copied().chain(bridges.iter().copied()));
+        self.add(&bridges);
         bridges
+    }
+
+    /// Adds edges.
+    pub(super) fn add(&mut self, edges: &[[PatchId; 2]]) {
+        *self = Self::new(self.num_patches, self.edges.iter().chain(edges).copied());
     }
 }
 

@@ -39,6 +39,12 @@ pub struct PatchReport {
     pub groups: Vec<Vec<PatchId>>,
     /// The patch edges without an edge of the graph, made because a bridge was asked for.
     pub bridges: Vec<[PatchId; 2]>,
+    /// The number of landmarks, nodes that every patch holds; left out if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub landmarks: usize,
+    /// The patch edges made because patches share the landmarks; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub landmark_edges: Vec<[PatchId; 2]>,
     /// The share of the graph's edges that lie between clusters.
     pub cut: f64,
     /// The size of the largest cluster over the mean.
@@ -48,9 +54,9 @@ pub struct PatchReport {
 /// The least overlap over all patch edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapReport {
-    /// What was needed, `l`.
+    /// What was needed, `l`; the least of all patch edges, if it depends on the clusters.
     pub needed: usize,
-    /// What growing was to stop at, `u`.
+    /// What growing was to stop at, `u`; the largest.
     pub limit: usize,
     /// What there is; as needed if there are no patch edges.
     pub found: usize,
@@ -76,6 +82,16 @@ pub struct EdgeCover {
     pub share: f64,
 }
 
+/// Patch edges between clusters that need not touch.
+pub(super) struct AddedEdges {
+    pub(super) bridges: Vec<[PatchId; 2]>,
+    pub(super) by_landmarks: Vec<[PatchId; 2]>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl PatchReport {
     /// The mean number of patches that a node stands in.
     pub fn copies(&self) -> f64 {
@@ -91,7 +107,7 @@ impl PatchReport {
         patches: &Patches,
         inside: Vec<usize>,
         bounds: OverlapBounds,
-        bridges: Vec<[PatchId; 2]>,
+        added: AddedEdges,
     ) -> Self {
         let entries = graph.num_directed_edges().max(1) as f64;
         let lists = patches.patches().iter().map(|patch| patch.nodes.as_slice());
@@ -124,7 +140,9 @@ impl PatchReport {
             edges_in_no_patch: EdgeCover { count: lost, share: 2.0 * lost as f64 / entries },
             connected: groups.len() <= 1,
             groups,
-            bridges,
+            bridges: added.bridges,
+            landmarks: patches.landmarks().len(),
+            landmark_edges: added.by_landmarks,
             cut: clusters.cut_entries() as f64 / entries,
             balance: partition.balance(),
         }

@@ -10,7 +10,7 @@ use crate::align::centroid;
 use crate::config::Config;
 use crate::embed::memory::PatchSize;
 use crate::graph::{Features, Graph, builtin, store};
-use crate::patch::Cover;
+use crate::patch::{Cover, Landmarks};
 use crate::progress::Progress;
 use crate::run_dir::FileError;
 
@@ -118,6 +118,8 @@ impl Pipeline<'_> {
         let bounds = patch.overlap_bounds(embed.dim)?;
         let (nodes, dim) = (graph.num_nodes(), embed.dim);
         let patches = partition.num_clusters(nodes, bounds.half_min())?;
+        let bounds = patch.bounds_within(dim, nodes / patches)?;
+        let landmarks = patch.landmarks.unwrap_or(Landmarks::NONE).count(nodes, patches);
         // A patch takes about (l + u) / 4 nodes from each of its neighbours.
         let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
         let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
@@ -126,7 +128,7 @@ impl Pipeline<'_> {
             Cover::Edges => (CUT_SHARE * graph.num_edges() as f64) as usize / patches,
             Cover::Nodes => 0,
         };
-        let patch_nodes = (nodes / patches + borrowed + guests).min(nodes);
+        let patch_nodes = (nodes / patches + borrowed + guests + landmarks).min(nodes);
         let size = |patch_nodes: usize| scaled_size(graph, patch_nodes);
         let embedder = embed.embedder();
         let in_flight = patches.min(current_num_threads()) as u64;

@@ -63,7 +63,6 @@ impl Pipeline<'_> {
         let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
         *embed = embed.settled();
         let bounds = patch.overlap_bounds(embed.dim)?;
-        (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
         if partition.size == NumClusters::Auto {
             partition.size = NumClusters::Clusters(clusters);
