@@ -84,8 +84,8 @@ def test_wrong_arguments_are_named(cora):
         l2g.make_patches(cora, [0, 1, 2])
     with pytest.raises(l2g.EvaluateError, match="has 3 rows, but the graph has 2485 nodes"):
         l2g.evaluate(cora, np.ones((3, 2)))
-    with pytest.raises(l2g.ConfigError, match="`cosine` is none of inner-product"):
-        l2g.evaluate(cora, np.ones((2485, 2)), score="cosine")
+    with pytest.raises(l2g.ConfigError, match="`angle` is none of inner-product"):
+        l2g.evaluate(cora, np.ones((2485, 2)), score="angle")
     patches = l2g.make_patches(cora, l2g.partition(cora, 3, dim=2), dim=2)
     with pytest.raises(ValueError, match="found coordinates of 1 patches, needed 3"):
         l2g.align(patches, [np.ones((3, 2))])

@@ -63,6 +63,8 @@ pub mod progress;
 
 // What the stages are built on.
 
+pub mod score;
+
 pub mod linalg;
 
 pub mod npy;

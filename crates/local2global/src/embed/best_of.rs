@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::nn::decoder::Decoder;
 use super::{EmbedConfig, Embedding, Patch, Record, Select};
-use crate::evaluate::reconstruction::{Score, reconstruction_auc};
+use crate::score::{Score, reconstruction_auc};
 
 /// One run that has ended.
 #[derive(Clone, Debug)]

@@ -26,8 +26,6 @@ mod split;
 
 mod scaling;
 
-pub mod ranking;
-
 pub mod reconstruction;
 
 pub mod link_prediction;
@@ -51,11 +49,12 @@ pub use config::{EvaluateConfig, Task};
 pub use error::EvaluateError;
 pub use files::evaluate_run;
 pub use quality::{Quality, Spread};
-pub use ranking::Score;
 pub use reconstruction::PairScores;
 pub use split::Split;
 
-use crate::graph::{Graph, NodeId};
+pub use crate::score::{Coordinates, Score, ranking};
+
+use crate::graph::Graph;
 use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
 
@@ -83,39 +82,6 @@ impl fmt::Display for Scenario {
 
 /// One value for each embedding that is there.
 pub type ByScenario<T> = BTreeMap<Scenario, T>;
-
-/// Rows of coordinates, one per node, somewhere in memory or mapped.
-#[derive(Clone, Copy, Debug)]
-pub struct Coordinates<'a> {
-    values: &'a [f32],
-    dim: usize,
-}
-
-impl<'a> Coordinates<'a> {
-    /// Rows of `dim` values.
-    ///
-    /// # Panics
-    /// If there are no columns, or the values are not whole rows.
-    pub fn new(values: &'a [f32], dim: usize) -> Self {
-        assert!(dim > 0 && values.len().is_multiple_of(dim), "whole rows are needed");
-        Self { values, dim }
-    }
-
-    /// The number of rows.
-    pub fn num_rows(self) -> usize {
-        self.values.len() / self.dim
-    }
-
-    /// The number of columns.
-    pub fn dim(self) -> usize {
-        self.dim
-    }
-
-    /// The coordinates of one node.
-    pub fn row(self, node: NodeId) -> &'a [f32] {
-        &self.values[node.index() * self.dim..][..self.dim]
-    }
-}
 
 /// What came out: `6-evaluation/scores.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -219,8 +185,8 @@ fn check_embeddings(graph: &Graph, embeddings: &ByScenario<Coordinates<'_>>) -> 
         if found != needed {
             return Err(EvaluateError::Rows { scenario, found, needed });
         }
-        if let Some(place) = coordinates.values.par_iter().position_first(|value| !value.is_finite()) {
-            return Err(EvaluateError::NotFinite { scenario, row: place / coordinates.dim });
+        if let Some(place) = coordinates.values().par_iter().position_first(|value| !value.is_finite()) {
+            return Err(EvaluateError::NotFinite { scenario, row: place / coordinates.dim() });
         }
     }
     Ok(())

@@ -15,14 +15,14 @@
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-pub use super::ranking::{Score, area_under_curve};
 pub use crate::graph::sample::sample_non_edges;
+pub use crate::score::{Score, area_under_curve, reconstruction_auc};
 
-use super::ranking::Ranking;
 use super::{ByScenario, Coordinates, EvaluateConfig, EvaluateError, Task};
 use crate::graph::Graph;
 use crate::graph::sample::{Pair, num_joined_pairs, sample_edges};
 use crate::progress::Progress;
+use crate::score::Ranking;
 
 /// How well embeddings tell some edges from some non-edges.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,41 +102,6 @@ pub fn reconstruction(
     pairs.score(embeddings, config.score, progress)
 }
 
-/// The reconstruction AUC of `coordinates`, rows of `dim` numbers in node order, over all
-/// edges.
-///
-/// None if there are no edges, or no non-edges.
-///
-/// # Panics
-/// If there is not one row per node.
-///
-/// # Examples
-/// ```
-/// use local2global::evaluate::reconstruction::{Score, reconstruction_auc};
-/// use local2global::graph::{BuildOptions, EdgeList, build};
-/// use local2global::seed::{Seed, Stage};
-///
-/// // Two edges, each between nodes that point the same way.
-/// let graph = build(EdgeList::from_pairs(vec![[0_u32, 1], [2, 3]]), 4, &BuildOptions::default()).graph;
-/// let coordinates = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0];
-/// let mut random = Seed(1).stream(Stage::Evaluate, 0);
-/// let auc = reconstruction_auc(&graph, &coordinates, 2, Score::InnerProduct, &mut random);
-/// assert_eq!(auc, Some(1.0));
-/// ```
-pub fn reconstruction_auc(
-    graph: &Graph,
-    coordinates: &[f32],
-    dim: usize,
-    score: Score,
-    random: &mut impl Rng,
-) -> Option<f64> {
-    assert_eq!(coordinates.len(), graph.num_nodes() * dim, "one row of coordinates per node");
-    let coordinates = Coordinates::new(coordinates, dim);
-    let edges = sample_edges(graph, usize::MAX, random);
-    let non_edges = sample_non_edges(graph, edges.len(), random);
-    area_under_curve(score.of_pairs(coordinates, &edges), score.of_pairs(coordinates, &non_edges))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,14 +119,6 @@ mod tests {
     fn circle(num_nodes: usize) -> Vec<f32> {
         let angle = |k: usize| std::f32::consts::TAU * k as f32 / num_nodes as f32;
         (0..num_nodes).flat_map(|k| [angle(k).cos(), angle(k).sin()]).collect()
-    }
-
-    #[test]
-    fn distance_scores_prefer_close_nodes() {
-        let graph = build(EdgeList::from_pairs(vec![[0_u32, 1]]), 3, &BuildOptions::default()).graph;
-        let mut random = Seed(1).stream(Stage::Evaluate, 0);
-        let auc = reconstruction_auc(&graph, &[5.0, 5.1, 0.0], 1, Score::Distance, &mut random);
-        assert_eq!(auc, Some(1.0));
     }
 
     #[test]

@@ -5,6 +5,10 @@
 //! what was drawn before is drawn again. Where that would take many turns, all pairs in
 //! question are listed and shuffled instead.
 //!
+//! Uniform non-edges mostly join nodes of low degree, and edges those of high degree, so
+//! that degrees alone tell them apart. Degree-matched non-edges take that away: their ends
+//! are drawn from the ends of edges, so a node is in them in proportion to its degree.
+//!
 //! Cost: `O(k log n)` time and `O(k)` memory for a sample of `k` pairs, and one pass over
 //! the graph to count its pairs.
 
@@ -78,8 +82,7 @@ pub fn sample_edges(graph: &Graph, count: usize, random: &mut impl Rng) -> Vec<P
 pub fn sample_non_edges(graph: &Graph, count: usize, random: &mut impl Rng) -> Vec<Pair> {
     let num_nodes = graph.num_nodes() as u64;
     let all_pairs = u128::from(num_nodes) * u128::from(num_nodes.saturating_sub(1)) / 2;
-    let is_edge =
-        |u: NodeId, v: NodeId| graph.has_edge(u, v) || (!graph.is_symmetric() && graph.has_edge(v, u));
+    let is_edge = |u: NodeId, v: NodeId| are_joined(graph, u, v);
     // Below this, most draws would hit an edge or a pair that was drawn before.
     if all_pairs < 4 * (count as u128 + graph.num_directed_edges() as u128) {
         let pairs = (0..num_nodes).flat_map(|v| (0..v).map(move |u| [NodeId(u), NodeId(v)]));
@@ -97,6 +100,59 @@ pub fn sample_non_edges(graph: &Graph, count: usize, random: &mut impl Rng) -> V
         }
     }
     non_edges
+}
+
+/// How often a degree-matched non-edge is drawn before it counts as hard to find.
+const TRIES_PER_PAIR: usize = 20;
+
+/// Up to `count` distinct pairs without an edge, each end drawn from the ends of `edges`.
+///
+/// The two ends come from two edges, drawn independently. A pair is drawn again if it is a
+/// loop, was drawn before, has an edge in either direction in `graph`, or is one of `edges`
+/// or `others`, whose pairs need not be in the graph (held-out edges, say). Fewer than
+/// `count` come out where such pairs are rare: after 20 draws a pair, the search ends.
+///
+/// # Examples
+/// ```
+/// use local2global::graph::{BuildOptions, EdgeList, NodeId, build, sample};
+/// use local2global::seed::{Seed, Stage};
+///
+/// // Two edges, and a node without one, which no edge ends in.
+/// let graph = build(EdgeList::from_pairs(vec![[0_u32, 1], [2, 3]]), 5, &BuildOptions::default()).graph;
+/// let edges: Vec<_> = sample::joined_pairs(&graph).collect();
+/// let mut random = Seed(1).stream(Stage::Evaluate, 0);
+/// let pairs = sample::sample_degree_matched_non_edges(&graph, &edges, &[], 10, &mut random);
+/// assert_eq!(pairs.len(), 4);
+/// assert!(pairs.iter().flatten().all(|&node| node != NodeId(4)));
+/// ```
+pub fn sample_degree_matched_non_edges(
+    graph: &Graph,
+    edges: &[Pair],
+    others: &[Pair],
+    count: usize,
+    random: &mut impl Rng,
+) -> Vec<Pair> {
+    let ascending = |&[u, v]: &Pair| [u.min(v), u.max(v)];
+    // Looked up, never iterated.
+    let mut refused: FxHashSet<Pair> = edges.iter().chain(others).map(ascending).collect();
+    let mut pairs = Vec::with_capacity(count);
+    let tries = if edges.is_empty() { 0 } else { TRIES_PER_PAIR.saturating_mul(count) };
+    for _ in 0..tries {
+        if pairs.len() == count {
+            break;
+        }
+        let mut end = || edges[random.random_range(0..edges.len())][random.random_range(0..2)];
+        let pair @ [u, v] = ascending(&[end(), end()]);
+        if u != v && !are_joined(graph, u, v) && refused.insert(pair) {
+            pairs.push(pair);
+        }
+    }
+    pairs
+}
+
+/// Whether two nodes have an edge, in either direction.
+fn are_joined(graph: &Graph, u: NodeId, v: NodeId) -> bool {
+    graph.has_edge(u, v) || (!graph.is_symmetric() && graph.has_edge(v, u))
 }
 
 /// Keeps `count` of the items, drawn uniformly, in random order.
@@ -151,6 +207,49 @@ mod tests {
             assert!(pairs.iter().all(|&[u, v]| graph.has_edge(u, v)));
             assert_eq!((pairs.len(), distinct(pairs)), (expected, expected));
         }
+    }
+
+    /// Ten hubs, each joined to a tenth of the other nodes, and those in a ring.
+    fn hubs(num_nodes: u32) -> Graph {
+        let spokes = (10..num_nodes).map(|k| [k % 10, k]);
+        let ring = (10..num_nodes).map(|k| [k, if k + 1 < num_nodes { k + 1 } else { 10 }]);
+        let edges = EdgeList::from_pairs(spokes.chain(ring).collect());
+        build(edges, num_nodes as usize, &BuildOptions::default()).graph
+    }
+
+    #[test]
+    fn matched_non_edges_have_the_degrees_of_edges() {
+        let graph = hubs(4000);
+        let edges = sample_edges(&graph, 2000, &mut Seed(1).stream(Stage::Evaluate, 0));
+        let mut random = Seed(2).stream(Stage::Evaluate, 0);
+        let matched = sample_degree_matched_non_edges(&graph, &edges, &[], 2000, &mut random);
+        let uniform = sample_non_edges(&graph, 2000, &mut random);
+        // A node of the ring has three edges, a hub 399: a quarter of all ends are hubs.
+        let share = |pairs: &[Pair]| {
+            let hubs = pairs.iter().flatten().filter(|node| node.0 < 10).count();
+            hubs as f64 / (2 * pairs.len()) as f64
+        };
+        // Pairs of hubs are few and soon all drawn, so a little below.
+        assert!((share(&edges) - 0.25).abs() < 0.02, "{}", share(&edges));
+        assert!((share(&matched) - share(&edges)).abs() < 0.06, "{}", share(&matched));
+        assert!(share(&uniform) < 0.02);
+    }
+
+    #[test]
+    fn matched_non_edges_are_no_edges_nor_those_that_were_held_out() {
+        let graph = hubs(200);
+        let edges: Vec<Pair> = joined_pairs(&graph).collect();
+        let held_out = sample_non_edges(&graph, 150, &mut Seed(3).stream(Stage::Evaluate, 0));
+        let mut random = Seed(4).stream(Stage::Evaluate, 0);
+        let pairs = sample_degree_matched_non_edges(&graph, &edges, &held_out, 300, &mut random);
+        assert_eq!((pairs.len(), distinct(pairs.clone())), (300, 300));
+        assert!(pairs.iter().all(|&[u, v]| u < v && !graph.has_edge(u, v)));
+        assert!(pairs.iter().all(|pair| !held_out.contains(pair)));
+        let one_way = directed(vec![[1, 0], [2, 1], [0, 3]], 4);
+        let edges: Vec<Pair> = joined_pairs(&one_way).collect();
+        let pairs = sample_degree_matched_non_edges(&one_way, &edges, &[], 50, &mut random);
+        assert_eq!(distinct(pairs), 3);
+        assert!(sample_degree_matched_non_edges(&graph, &[], &held_out, 9, &mut random).is_empty());
     }
 
     #[test]

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Coordinates;
 use crate::graph::sample::Pair;
+use crate::linalg::lanes::{dot, squared_norm};
 
 /// The score of a pair of nodes: what is larger for likelier edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub enum Score {
     InnerProduct,
     /// `-‖z_u - z_v‖²`.
     Distance,
+    /// `z_u · z_v / (‖z_u‖ ‖z_v‖)`, and 0 where one of them is zero: direction without length,
+    /// which often carries little but the degree of a node.
+    Cosine,
 }
 
 impl Score {
@@ -41,6 +45,10 @@ impl Score {
         match self {
             Self::InnerProduct => pairs.map(|(a, b)| a * b).sum(),
             Self::Distance => -pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>(),
+            Self::Cosine => match (squared_norm(a) * squared_norm(b)).sqrt() {
+                lengths if lengths > 0.0 => dot(a, b) / lengths,
+                _ => 0.0,
+            },
         }
     }
 
@@ -65,7 +73,7 @@ impl Ranking {
     ///
     /// # Examples
     /// ```
-    /// use local2global::evaluate::ranking::Ranking;
+    /// use local2global::score::Ranking;
     ///
     /// let ranking = Ranking::of(vec![3.0, 1.0], vec![2.0, 0.0]).unwrap();
     /// assert_eq!(ranking.auc, 0.75);
@@ -91,7 +99,7 @@ impl Ranking {
 ///
 /// # Examples
 /// ```
-/// use local2global::evaluate::ranking::area_under_curve;
+/// use local2global::score::area_under_curve;
 ///
 /// assert_eq!(area_under_curve(vec![2.0, 1.0], vec![1.0, 0.0]), Some(0.875));
 /// ```
@@ -175,6 +183,15 @@ mod tests {
             let found = Ranking::of(edges.clone(), non_edges.clone()).unwrap().average_precision;
             assert!((found - expected).abs() < 1e-12, "{edges:?} {non_edges:?}");
         }
+    }
+
+    #[test]
+    fn cosines_do_not_see_lengths_and_are_0_beside_a_zero_row() {
+        let (a, b) = ([3.0, 4.0], [8.0, 6.0]);
+        assert!((Score::Cosine.of(&a, &b) - 0.96).abs() < 1e-12);
+        assert!((Score::Cosine.of(&a.map(|x| 1000.0 * x), &b) - 0.96).abs() < 1e-12);
+        assert_eq!(Score::Cosine.of(&a, &[0.0; 2]), 0.0);
+        assert_eq!(Score::InnerProduct.of(&a, &b), 48.0);
     }
 
     #[test]
