@@ -132,7 +132,11 @@ mod tests {
 
     fn candidate(run: u32, auc: Option<f64>, losses: &[f64], best_epoch: Option<u32>) -> Candidate {
         let record = Record { losses: losses.to_vec(), best_epoch, ..Record::default() };
-        Candidate { run, auc, embedding: Embedding { coordinates: Matrix::zeros(1, 1), record } }
+        Candidate {
+            run,
+            auc,
+            embedding: Embedding { coordinates: Matrix::zeros(1, 1), record, encoder: None },
+        }
     }
 
     fn winner(select: Select, candidates: Vec<Candidate>) -> u32 {

@@ -124,7 +124,7 @@ impl Embedder for Command {
         let coordinates = read_coordinates(&folder.path().join("out.npy"), patch, dim)?;
         progress.advance(1);
         let record = Record { seconds: start.elapsed().as_secs_f64(), ..Record::default() };
-        Ok(Embedding { coordinates, record })
+        Ok(Embedding { coordinates, record, encoder: None })
     }
 
     /// What this program needs; what the other one needs is not known.

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::EmbedError;
+use super::hops::features::FeatureScaling;
+use super::hops::late::Late;
 use super::nn::decoder::Decoder;
 use super::nn::input::Scaling;
 use super::rates::Rates;
 use super::training::Start;
+use crate::patch::Landmarks;
 
 /// The methods that `method = "..."` can name.
 ///
@@ -17,6 +20,8 @@ use super::training::Start;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmbedMethod {
+    /// Directions from the features of nodes two and three steps away.
+    Hops,
     /// Variational graph auto-encoder.
     #[default]
     Vgae,
@@ -30,6 +35,17 @@ pub enum EmbedMethod {
     Command,
     /// Coordinates that are already there.
     Given,
+}
+
+/// What patches are sent before they train apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameKind {
+    /// A small summary of the whole graph, so that patches nearly agree from the start.
+    #[default]
+    Common,
+    /// Nothing: every patch makes its own, and alignment joins them.
+    None,
 }
 
 /// By what the best of several runs is chosen.
@@ -87,6 +103,15 @@ pub struct EmbedConfig {
     /// How feature values enter training.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normalise: Option<Scaling>,
+    /// For `hops`: what patches are sent before they train.
+    pub frame: FrameKind,
+    /// For `hops`: how columns of features are weighed; if not given, validation decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<FeatureScaling>,
+    /// For `hops` with a common frame: how what patches learned is applied to the whole graph.
+    pub late: Late,
+    /// For `hops`: the most directions of the features that are used.
+    pub basis: usize,
     /// For `spectral`: how often the basis is multiplied by the matrix.
     pub power_iterations: u32,
     /// For `command`: the program and its arguments, with `{edges} {features} {nodes}
@@ -118,6 +143,10 @@ impl Default for EmbedConfig {
             select: Select::Auc,
             decoder: Decoder::InnerProduct,
             normalise: None,
+            frame: FrameKind::Common,
+            scaling: None,
+            late: Late::Copies,
+            basis: 512,
             power_iterations: 6,
             command: vec![],
             coordinates: PathBuf::new(),
@@ -185,12 +214,27 @@ impl EmbedConfig {
             select: own.select.unwrap_or(self.select),
             decoder: own.decoder.unwrap_or(self.decoder),
             normalise: own.normalise.or(self.normalise),
+            frame: self.frame,
+            scaling: self.scaling,
+            late: self.late,
+            basis: self.basis,
             power_iterations: own.power_iterations.unwrap_or(self.power_iterations),
             command: own.command.unwrap_or_else(|| self.command.clone()),
             coordinates: own.coordinates.unwrap_or_else(|| self.coordinates.clone()),
             memory_bytes: self.memory_bytes,
             patches: BTreeMap::new(),
         }
+    }
+
+    /// Whether the method reads rows of the whole graph, with edges that leave the patch.
+    pub fn reads_whole_rows(&self) -> bool {
+        self.method == EmbedMethod::Hops
+    }
+
+    /// How many landmarks the patches should have for this method, unless told otherwise: half a
+    /// cluster, which every patch then holds besides its own nodes.
+    pub fn usual_landmarks(&self) -> Landmarks {
+        Landmarks::Share(0.5)
     }
 
     /// The files among the words of the command, if there is one; programs are found by their

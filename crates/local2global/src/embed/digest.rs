@@ -3,7 +3,7 @@
 //! A finished patch keeps it beside its coordinates; a rerun embeds again only where
 //! it differs.
 
-use super::EmbedConfig;
+use super::{EmbedConfig, Frame};
 use crate::digest::Digest;
 use crate::graph::{Features, Graph, NodeId};
 use crate::seed::Seed;
@@ -12,12 +12,15 @@ use crate::seed::Seed;
 ///
 /// `config` are the settings of this patch; the memory limit does not count, since it does
 /// not change the result.
-pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, seed: Seed) -> String {
+pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, frame: &Frame, seed: Seed) -> String {
     let mut digest = Digest::default();
     let settings = EmbedConfig { memory_bytes: 0, ..config.clone() };
     digest.add_text(&format!("{settings:?}"));
     digest.add_text(env!("CARGO_PKG_VERSION"));
     digest.add(seed.0);
+    if let Some(frame) = frame.digest() {
+        digest.add_text(&frame);
+    }
     digest.add(graph.features().map_or(0, Features::width) as u64);
     for script in config.scripts() {
         // One that cannot be read is told by whoever runs it.
@@ -52,7 +55,9 @@ mod tests {
         let graph = Graph::from_rows(vec![0, 1, 3, 4].into(), vec![1_u32, 0, 2, 1].into(), true).unwrap();
         let config = EmbedConfig::default();
         let all: Vec<NodeId> = graph.nodes().collect();
-        let digest = |nodes: &[NodeId], config: &EmbedConfig, seed| of_patch(&graph, nodes, config, seed);
+        let digest = |nodes: &[NodeId], config: &EmbedConfig, seed| {
+            of_patch(&graph, nodes, config, &Frame::None, seed)
+        };
         let reference = digest(&all, &config, Seed(1));
         assert_eq!(reference, digest(&all, &EmbedConfig { memory_bytes: 9, ..config.clone() }, Seed(1)));
         assert_ne!(reference, digest(&all[1..], &config, Seed(1)));

@@ -35,6 +35,10 @@ pub enum EmbedError {
     #[error(transparent)]
     Graph(#[from] StoreError),
 
+    /// The method needs features.
+    #[error("method `hops` needs node features, and the graph has none")]
+    NoFeatures,
+
     /// Training blew up.
     #[error("loss of {patch} became {loss} in epoch {epoch} of run {run} (learning rate {learning_rate})")]
     NotFinite { patch: String, run: u32, epoch: u32, loss: f64, learning_rate: f64 },
@@ -82,6 +86,9 @@ impl EmbedError {
         match self {
             Self::NotFinite { .. } => {
                 Some("lower `embed.learning_rate`, or set `embed.normalise = \"row\"` if features are large")
+            }
+            Self::NoFeatures => {
+                Some("give features with `--features FILE`, or use `embed.method = \"walks\"`")
             }
             Self::NoPatches { .. } => Some("make patches first, with `l2g patch`"),
             Self::Memory { .. } => Some("raise the limit, or make smaller patches"),

@@ -39,7 +39,7 @@ impl Embedder for Given {
         let coordinates = read_coordinates(&self.folder.join(format!("{}.npy", patch.name)), patch, dim)?;
         progress.advance(1);
         let record = Record { seconds: start.elapsed().as_secs_f64(), ..Record::default() };
-        Ok(Embedding { coordinates, record })
+        Ok(Embedding { coordinates, record, encoder: None })
     }
 
     fn is_random(&self) -> bool {

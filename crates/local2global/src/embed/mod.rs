@@ -33,7 +33,13 @@ pub mod gae;
 
 pub mod dgi;
 
+pub mod hops;
+
 pub mod spectral;
+
+pub mod choose;
+
+pub mod frame;
 
 pub mod command;
 
@@ -49,11 +55,12 @@ pub mod schedule;
 
 mod stage;
 
-pub use config::{EmbedConfig, EmbedMethod, PatchConfig, Select};
+pub use config::{EmbedConfig, EmbedMethod, FrameKind, PatchConfig, Select};
 pub use error::EmbedError;
+pub use frame::Frame;
 pub use rates::Rates;
-pub use schedule::{Summary, embed_patches};
-pub use stage::embed_run;
+pub use schedule::{Summary, embed_framed, embed_patches};
+pub use stage::{embed_late, embed_run};
 pub use training::{Start, Training};
 
 use serde::Serialize;
@@ -61,6 +68,7 @@ use serde::Serialize;
 use crate::graph::{Graph, NodeId};
 use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
+use hops::model::Encoder;
 use memory::PatchSize;
 use nn::Matrix;
 use nn::clock::Clock;
@@ -74,6 +82,8 @@ pub struct Patch<'a> {
     pub graph: &'a Graph,
     /// Its nodes in the whole graph; node `k` of the patch is `nodes[k]`.
     pub nodes: &'a [NodeId],
+    /// The whole graph, of which an embedder may read the rows of `nodes` and nothing else.
+    pub whole: &'a Graph,
     /// The seed that all patches share; each run has its own, see [`Patch::common_seed`].
     pub seed: Seed,
 }
@@ -93,6 +103,8 @@ pub struct Embedding {
     pub coordinates: Matrix<f32>,
     /// How they came about.
     pub record: Record,
+    /// What was learned, for methods whose encoder can be applied to other nodes.
+    pub encoder: Option<Encoder<f32>>,
 }
 
 /// How an embedding came about.
@@ -146,18 +158,6 @@ pub trait Embedder: Send + Sync {
 
     /// About how many bytes a run needs at its peak, patch and result included.
     fn memory_bytes(&self, size: &PatchSize, dim: usize) -> u64;
-}
-
-impl EmbedConfig {
-    /// The embedder that these settings describe.
-    pub fn embedder(&self) -> Box<dyn Embedder> {
-        match self.method {
-            EmbedMethod::Vgae | EmbedMethod::Gae | EmbedMethod::Dgi => Box::new(trained::Trained::new(self)),
-            EmbedMethod::Spectral => Box::new(spectral::Spectral::new(self.power_iterations)),
-            EmbedMethod::Command => Box::new(command::Command::new(self.command.clone())),
-            EmbedMethod::Given => Box::new(given::Given::new(self.coordinates.clone())),
-        }
-    }
 }
 
 /// Checks that every coordinate is a number.

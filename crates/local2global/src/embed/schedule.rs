@@ -10,6 +10,7 @@
 //! there with the same digest is not embedded again. When a patch fails, the others
 //! are finished first; the error comes then.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,10 +19,12 @@ use std::thread;
 use serde::Serialize;
 
 use super::best_of::{Candidate, Contest, RunRecord};
+use super::frame::Sources;
 use super::memory::PatchSize;
 use super::nn::clock::Clock;
-use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, Patch, digest};
+use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, Frame, Patch, digest};
 use crate::graph::{Graph, NodeId};
+use crate::partition::undirected;
 use crate::progress::Progress;
 use crate::run_dir::{FileError, patch_name, write_array, write_json};
 use crate::seed::{Seed, Stage};
@@ -57,6 +60,9 @@ struct PatchRecord<'a> {
     digest: String,
     /// The digest of the file with the coordinates.
     coordinates: String,
+    /// The digest of the file with what was learned, for methods that keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoder: Option<String>,
 }
 
 /// One patch that is to be embedded.
@@ -123,9 +129,32 @@ pub fn embed_patches(
     folder: &Path,
     progress: &dyn Progress,
 ) -> Result<Summary, EmbedError> {
+    config.check()?;
+    let frame = Frame::prepare(&Sources::of(graph), config, seed, folder, progress)?;
+    embed_framed(graph, patches, only, (config, &frame), seed, folder, progress)
+}
+
+/// As [`embed_patches`], with a frame that the caller has prepared.
+///
+/// # Errors
+/// As [`embed_patches`].
+///
+/// # Panics
+/// As [`embed_patches`].
+pub fn embed_framed(
+    graph: &Graph,
+    patches: &[Vec<NodeId>],
+    only: Option<&[usize]>,
+    (config, frame): (&EmbedConfig, &Frame),
+    seed: Seed,
+    folder: &Path,
+    progress: &dyn Progress,
+) -> Result<Summary, EmbedError> {
     check(config, patches.len())?;
+    // Methods that read rows of the whole graph see edges in both directions.
+    let graph = &*if config.reads_whole_rows() { undirected(graph) } else { Cow::Borrowed(graph) };
     let selected: Vec<usize> = only.map_or_else(|| (0..patches.len()).collect(), sorted);
-    let jobs = selected.iter().map(|&index| Job::new(graph, index, &patches[index], config, seed));
+    let jobs = selected.iter().map(|&index| Job::new(graph, index, &patches[index], (config, frame), seed));
     let (kept, jobs): (Vec<_>, Vec<_>) = jobs.partition(|job| job.is_done(folder));
     if let Some(job) = jobs.iter().find(|job| config.memory_bytes > 0 && job.bytes > config.memory_bytes) {
         let (needed, limit) = (job.bytes.div_ceil(1 << 20), config.memory_bytes >> 20);
@@ -156,17 +185,28 @@ fn sorted(indices: &[usize]) -> Vec<usize> {
     indices
 }
 
+/// Where what a patch has learned lies.
+pub fn encoder_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.encoder.npz"))
+}
+
 impl<'a> Job<'a> {
-    fn new(graph: &Graph, index: usize, nodes: &'a [NodeId], config: &EmbedConfig, seed: Seed) -> Self {
+    fn new(
+        graph: &Graph,
+        index: usize,
+        nodes: &'a [NodeId],
+        (config, frame): (&EmbedConfig, &Frame),
+        seed: Seed,
+    ) -> Self {
         let name = patch_name(index);
         let config = config.of_patch(&name).settled();
-        let embedder = config.embedder();
+        let embedder = frame.embedder(&config);
         Self {
             index,
             nodes,
             num_runs: if embedder.is_random() { config.runs } else { 1 },
             bytes: embedder.memory_bytes(&PatchSize::new(graph, nodes), config.dim),
-            digest: digest::of_patch(graph, nodes, &config, seed),
+            digest: digest::of_patch(graph, nodes, &config, frame, seed),
             name,
             config,
             embedder,
@@ -190,9 +230,13 @@ impl<'a> Job<'a> {
         let record: Option<serde_json::Value> =
             fs::read(record).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let text = |key: &str| record.as_ref().and_then(|record| record.get(key)?.as_str());
+        let intact = |key: &str, path: &Path| {
+            crate::digest::of_file(path).is_ok_and(|found| text(key) == Some(&found))
+        };
         self.config.method != EmbedMethod::Given
+            && (text("encoder").is_none() || intact("encoder", &encoder_path(folder, &self.name)))
             && text("digest") == Some(&self.digest)
-            && crate::digest::of_file(&coordinates).is_ok_and(|found| text("coordinates") == Some(&found))
+            && intact("coordinates", &coordinates)
     }
 }
 
@@ -281,7 +325,8 @@ impl<'a> Stage4<'a> {
     fn embed(&self, unit: Unit) -> Result<Candidate, EmbedError> {
         let job = &self.jobs[unit.job];
         let graph = self.graph.subgraph(job.nodes);
-        let patch = Patch { name: &job.name, graph: &graph, nodes: job.nodes, seed: self.seed };
+        let patch =
+            Patch { name: &job.name, graph: &graph, nodes: job.nodes, whole: self.graph, seed: self.seed };
         let patch_seed = self.seed.child(Stage::Embed, job.index as u64);
         let seed = patch_seed.child(Stage::Embed, u64::from(unit.run));
         let embedding = job.embedder.embed(&patch, job.config.dim, unit.run, seed, self.progress)?;
@@ -314,6 +359,11 @@ impl<'a> Stage4<'a> {
         let coordinates = &best.embedding.coordinates;
         let shape = [coordinates.num_rows(), coordinates.num_columns()];
         write_array(&coordinates_path, &shape, coordinates.values())?;
+        let learned_path = encoder_path(self.folder, &job.name);
+        let encoder = best.embedding.encoder.as_ref().map(|encoder| {
+            encoder.write(&learned_path)?;
+            crate::digest::of_file(&learned_path).map_err(FileError::at("read", &learned_path))
+        });
         let record = PatchRecord {
             patch: &job.name,
             nodes: job.nodes.len(),
@@ -331,6 +381,7 @@ impl<'a> Stage4<'a> {
             digest: job.digest.clone(),
             coordinates: crate::digest::of_file(&coordinates_path)
                 .map_err(FileError::at("read", &coordinates_path))?,
+            encoder: encoder.transpose()?,
         };
         Ok(write_json(&record_path, &record)?)
     }

@@ -73,7 +73,7 @@ impl Embedder for Spectral {
         check_finite(patch, &coordinates)?;
         progress.advance(1);
         let record = Record { seconds: start.elapsed().as_secs_f64(), ..Record::default() };
-        Ok(Embedding { coordinates, record })
+        Ok(Embedding { coordinates, record, encoder: None })
     }
 
     fn memory_bytes(&self, size: &PatchSize, dim: usize) -> u64 {
@@ -195,7 +195,7 @@ mod tests {
     fn embed(edges: Vec<[u32; 2]>, num_nodes: usize, dim: usize) -> Matrix<f32> {
         let graph = build(EdgeList::from_pairs(edges), num_nodes, &BuildOptions::default()).graph;
         let nodes: Vec<_> = graph.nodes().collect();
-        let patch = Patch { name: "patch-00000", graph: &graph, nodes: &nodes, seed: Seed(1) };
+        let patch = Patch { name: "patch-00000", graph: &graph, nodes: &nodes, whole: &graph, seed: Seed(1) };
         Spectral::new(20).embed(&patch, dim, 0, Seed(1), &Silent).unwrap().coordinates
     }
 

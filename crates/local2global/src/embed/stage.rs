@@ -2,11 +2,17 @@
 
 use std::path::Path;
 
-use super::{EmbedConfig, EmbedError, Summary, embed_patches};
+use super::frame::Sources;
+use super::hops::late::{Late, Learned, late_embedding, turned};
+use super::hops::model::Encoder;
+use super::schedule::encoder_path;
+use super::{EmbedConfig, EmbedError, Frame, FrameKind, Summary, embed_framed};
 use crate::graph::{Graph, NodeId, store};
 use crate::npy;
+use crate::partition::{read_partition, undirected};
+use crate::patch::read_landmarks;
 use crate::progress::Progress;
-use crate::run_dir::{RunDir, patch_name};
+use crate::run_dir::{RunDir, patch_name, write_array};
 use crate::seed::Seed;
 
 /// Embeds the patches of a run folder, or just those listed in `only`.
@@ -27,7 +33,62 @@ pub fn embed_run(
     if let Some(&index) = only.unwrap_or_default().iter().find(|&&index| index >= num_patches) {
         return Err(EmbedError::NoSuchIndex { index, num_patches });
     }
-    embed_patches(&graph, &patches, only, config, seed, &run.embeddings(), progress)
+    config.check()?;
+    let frame = run_frame(run, &graph, config, seed, progress)?;
+    embed_framed(&graph, &patches, only, (config, &frame), seed, &run.embeddings(), progress)
+}
+
+/// The common frame of a run, as it lies there or made anew.
+fn run_frame(
+    run: &RunDir,
+    graph: &Graph,
+    config: &EmbedConfig,
+    seed: Seed,
+    progress: &dyn Progress,
+) -> Result<Frame, EmbedError> {
+    // Without clusters of their own, patches of somebody else have a frame too.
+    let clusters = read_partition(run, graph.num_nodes()).ok();
+    let landmarks = read_landmarks(run).map_err(|error| EmbedError::Patch {
+        path: run.patches().join("landmarks.npy"),
+        problem: error.to_string(),
+    })?;
+    let sources = Sources { graph, clusters: clusters.as_ref(), landmarks: &landmarks };
+    Frame::prepare(&sources, config, seed, &run.embeddings(), progress)
+}
+
+/// Applies what the patches of a run have learned to its whole graph, if the settings and the
+/// method ask for it: the stitched embedding is replaced. Says whether it was. `rotations` are those
+/// of all patches into the common frame, one row-major matrix after the other.
+///
+/// # Errors
+/// [`EmbedError`] if a file cannot be read or written.
+pub fn embed_late(run: &RunDir, config: &EmbedConfig, rotations: &[f64]) -> Result<bool, EmbedError> {
+    let folder = run.embeddings();
+    let Some(Frame::Hops(frame)) = Frame::stored(&folder) else { return Ok(false) };
+    if config.frame == FrameKind::None || config.late == Late::Off {
+        return Ok(false);
+    }
+    let (graph, _) = store::open(&run.graph())?;
+    let patches = read_patches(&run.patches(), &graph)?;
+    let weights = (0..patches.len()).map(|index| read_weights(&run.patches(), index));
+    let weights: Vec<Vec<f32>> = weights.collect::<Result<_, _>>()?;
+    let size = config.dim * config.dim;
+    let learned = patches.iter().zip(&weights).enumerate().map(|(index, (nodes, weights))| {
+        let encoder = Encoder::read(&encoder_path(&folder, &patch_name(index)))?;
+        Ok(Learned { nodes, weights, encoder: turned(encoder, &frame, &rotations[index * size..][..size]) })
+    });
+    let learned: Vec<Learned<'_>> = learned.collect::<Result<_, EmbedError>>()?;
+    let embedding = late_embedding(&undirected(&graph), &frame, &learned, config.late);
+    let shape = [embedding.num_rows(), embedding.num_columns()];
+    write_array(&run.alignment().join("embedding.npy"), &shape, embedding.values())?;
+    Ok(true)
+}
+
+fn read_weights(folder: &Path, index: usize) -> Result<Vec<f32>, EmbedError> {
+    let path = folder.join(format!("{}.weights.npy", patch_name(index)));
+    let array = npy::read::<f32>(&path)
+        .map_err(|error| EmbedError::Patch { path: path.clone(), problem: error.to_string() })?;
+    Ok(array.values.to_vec())
 }
 
 /// The nodes of each patch, from `patch-00000.npy` on.

@@ -109,7 +109,7 @@ impl Embedder for Trained {
             seconds: start.elapsed().as_secs_f64(),
             seconds_per_part: Some(*model.clock()),
         };
-        Ok(Embedding { coordinates, record })
+        Ok(Embedding { coordinates, record, encoder: None })
     }
 
     fn num_steps(&self) -> u64 {

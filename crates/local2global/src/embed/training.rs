@@ -1,14 +1,14 @@
 //! The settings of training that depend on the method, where they are not given.
 //!
-//! | | `vgae`, `gae` | `dgi` |
-//! | --- | --- | --- |
-//! | `epochs` | 200 | 2000 |
-//! | `learning_rate` | 0.01 | 0.001 |
-//! | `normalise` | `"none"` | `"row"` |
-//! | `patience` | 0 | 20 |
-//! | `validation` | 0 | 0 |
-//! | `hide` | 0 | 0 |
-//! | `start` | `"common"` | `"common"` |
+//! | | `hops` | `vgae`, `gae` | `dgi` |
+//! | --- | --- | --- | --- |
+//! | `epochs` | 20 | 200 | 2000 |
+//! | `learning_rate` | 0.001 | 0.01 | 0.001 |
+//! | `normalise` | | `"none"` | `"row"` |
+//! | `patience` | 0 | 0 | 20 |
+//! | `validation` | 0 | 0 | 0 |
+//! | `hide` | 0.5 | 0 | 0 |
+//! | `start` | | `"common"` | `"common"` |
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,9 @@ impl Training {
                 patience: 20,
                 ..autoencoder
             },
+            EmbedMethod::Hops => {
+                Self { epochs: 20, learning_rate: Rates::One(0.001), hide: 0.5, ..autoencoder }
+            }
             _ => autoencoder,
         }
     }

@@ -7,8 +7,10 @@ use std::borrow::Cow;
 use std::ops::{Add, Mul};
 
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::evd;
 use faer::linalg::matmul::{matmul, triangular};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
@@ -174,6 +176,29 @@ pub fn symmetric_eigen(matrix: &[f64], dim: usize) -> Result<SymmetricEigen, Den
     let values = (0..dim).rev().map(|k| ascending[(k, 0)]).collect();
     let descending = (0..dim * dim).map(|at| vectors[(at / dim, dim - 1 - at % dim)]).collect();
     Ok(SymmetricEigen { values, vectors: descending })
+}
+
+/// `L⁻ᵀ` of the Cholesky factor `L` of a symmetric row-major matrix; none if the matrix is not
+/// positive definite, or a squared pivot is below `smallest_pivot`.
+pub(crate) fn inverse_cholesky(matrix: &[f64], size: usize, smallest_pivot: f64) -> Option<Vec<f64>> {
+    let mut factor = matrix.to_vec();
+    let needed = cholesky_in_place_scratch::<f64>(size, Par::Seq, faer::Spec::default());
+    cholesky_in_place(
+        view_mut(&mut factor, size, size),
+        Default::default(),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(needed)),
+        faer::Spec::default(),
+    )
+    .ok()?;
+    if (0..size).any(|k| factor[k * size + k].powi(2) < smallest_pivot) {
+        return None;
+    }
+    // Row-major L⁻¹ is column-major L⁻ᵀ: solve into the transposed view.
+    let mut inverse = identity(size);
+    let transposed = view_mut(&mut inverse, size, size).transpose_mut();
+    solve_lower_triangular_in_place(view(&factor, size, size), transposed, Par::Seq);
+    Some(inverse)
 }
 
 #[cfg(test)]

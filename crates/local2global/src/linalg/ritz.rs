@@ -4,12 +4,7 @@
 //! by a Cholesky factor, `T = L⁻ᵀ`, and the small matrix `Tᵀ (BᵀAB) T` decomposed.
 //! Cost: `O(m³)` for `m` basis vectors. No randomness.
 
-use faer::Par;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
-use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-
-use super::dense::{DenseError, SymmetricEigen, identity, multiply, symmetric_eigen, view, view_mut};
+use super::dense::{DenseError, SymmetricEigen, inverse_cholesky, multiply, symmetric_eigen, view, view_mut};
 
 /// Basis vectors that depend on the others up to this are left out.
 const DEPENDENT: f64 = 1e-8;
@@ -56,7 +51,7 @@ fn orthonormalising(overlaps: &[f64], size: usize) -> Vec<f64> {
     let inverse = loop {
         let part: Vec<f64> =
             kept.iter().flat_map(|&i| kept.iter().map(move |&j| (i, j))).map(|(i, j)| scaled(i, j)).collect();
-        match inverse_cholesky(&part, kept.len()) {
+        match inverse_cholesky(&part, kept.len(), DEPENDENT) {
             Some(inverse) => break inverse,
             None if kept.len() == size => kept = independent(scaled, size),
             // Rounding made the same test fail once more: do with one vector less.
@@ -93,28 +88,6 @@ fn independent(product: impl Fn(usize, usize) -> f64, size: usize) -> Vec<usize>
         }
     }
     kept
-}
-
-/// `L⁻ᵀ` of the Cholesky factor, row-major; none if the matrix is nearly singular.
-fn inverse_cholesky(matrix: &[f64], size: usize) -> Option<Vec<f64>> {
-    let mut factor = matrix.to_vec();
-    let needed = cholesky_in_place_scratch::<f64>(size, Par::Seq, faer::Spec::default());
-    cholesky_in_place(
-        view_mut(&mut factor, size, size),
-        Default::default(),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(needed)),
-        faer::Spec::default(),
-    )
-    .ok()?;
-    if (0..size).any(|k| factor[k * size + k].powi(2) < DEPENDENT) {
-        return None;
-    }
-    // Row-major L⁻¹ is column-major L⁻ᵀ: solve into the transposed view.
-    let mut inverse = identity(size);
-    let transposed = view_mut(&mut inverse, size, size).transpose_mut();
-    solve_lower_triangular_in_place(view(&factor, size, size), transposed, Par::Seq);
-    Some(inverse)
 }
 
 #[cfg(test)]

@@ -297,7 +297,7 @@ fn split_by_component(graph: &Graph, partition: Partition) -> Partition {
     Partition::from_labels(pairs.iter().map(label).collect())
 }
 
-/// The graph itself, or, if it is directed, the undirected graph with the same edges.
+/// The graph itself, or, if it is directed, the undirected graph with the same edges and features.
 pub(crate) fn undirected(graph: &Graph) -> Cow<'_, Graph> {
     if graph.is_symmetric() {
         return Cow::Borrowed(graph);
@@ -308,7 +308,8 @@ pub(crate) fn undirected(graph: &Graph) -> Cow<'_, Graph> {
         Targets::Narrow(_) => build(listed_edges::<u32>(graph), num_nodes, &options),
         Targets::Wide(_) => build(listed_edges::<u64>(graph), num_nodes, &options),
     };
-    Cow::Owned(built.graph)
+    let features = graph.features().cloned();
+    Cow::Owned(built.graph.with_features(features).expect("the nodes are the same"))
 }
 
 fn listed_edges<I: NodeIndex>(graph: &Graph) -> EdgeList<I> {

@@ -46,8 +46,9 @@ pub use plan::{Estimate, Plan, PlannedStage};
 pub use stamp::{Reason, Stamp, Unstamped};
 
 use crate::align::align_run;
+use crate::align::files::read_transforms;
 use crate::config::Config;
-use crate::embed::{EmbedConfig, EmbedMethod, embed_patches, embed_run};
+use crate::embed::{EmbedConfig, EmbedMethod, Frame, embed_framed, embed_late, embed_run};
 use crate::evaluate::{Scores, evaluate_run};
 use crate::graph::load::Loaded;
 use crate::graph::{Graph, NodeId, builtin, store};
@@ -280,6 +281,8 @@ impl<'a> Pipeline<'a> {
             }
             StageName::Align => {
                 align_run(run, align, *seed, progress)?;
+                let transforms = read_transforms(&run.alignment().join("transforms.npz"))?;
+                embed_late(run, embed, &transforms.rotations)?;
             }
             StageName::Evaluate => drop(self.evaluate(progress)?),
         }
@@ -320,25 +323,25 @@ impl<'a> Pipeline<'a> {
         let exists = |index: usize, folder: &Path| folder.join(format!("{}.npy", patch_name(index))).exists();
         let first_gone = (0..).find(|&index| !exists(index, &patches)).unwrap_or(0);
         for index in (first_gone..).take_while(|&index| exists(index, &embeddings)) {
-            for end in ["npy", "json"] {
-                let path = embeddings.join(format!("{}.{end}", patch_name(index)));
-                fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
+            for end in ["npy", "json", "encoder.npz"] {
+                remove_if_there(&embeddings.join(format!("{}.{end}", patch_name(index))))?;
             }
         }
         Ok(())
     }
 
-    /// Trains on the whole graph at once, for comparison, if the settings ask for it. If not, what
-    /// was trained here before is removed; an embedding that somebody else put there stays.
+    /// What the stitched embedding is compared with: the whole graph before training, and, if the
+    /// settings ask for it, trained on the whole graph at once. What was made here before and is
+    /// not asked for any more is removed; an embedding that somebody else put there stays.
     fn embed_whole(&self, progress: &dyn Progress) -> Result<(), PipelineError> {
         let folder = self.run.evaluation();
         let (target, work) = (folder.join("full.npy"), folder.join("full"));
+        let frame = Frame::stored(&self.run.embeddings()).unwrap_or_default();
+        self.embed_untrained(&frame)?;
         if !self.config.evaluate.full {
             if work.exists() {
-                fs::remove_file(&target)
-                    .or_else(|error| if target.exists() { Err(error) } else { Ok(()) })
-                    .and_then(|()| fs::remove_dir_all(&work))
-                    .map_err(FileError::at("remove", &work))?;
+                remove_if_there(&target)?;
+                fs::remove_dir_all(&work).map_err(FileError::at("remove", &work))?;
             }
             return Ok(());
         }
@@ -346,9 +349,29 @@ impl<'a> Pipeline<'a> {
         let whole: Vec<NodeId> = graph.nodes().collect();
         let Config { seed, embed, .. } = &self.config;
         let embed = EmbedConfig { patches: Default::default(), ..embed.clone() };
-        embed_patches(&graph, &[whole], None, &embed, *seed, &work, progress)?;
+        embed_framed(&graph, &[whole], None, (&embed, &frame), *seed, &work, progress)?;
         let path = work.join(format!("{}.npy", patch_name(0)));
         let array = npy::read::<f32>(&path).map_err(|source| PipelineError::Array { path, source })?;
         Ok(write_array(&target, &array.shape, &array.values)?)
+    }
+
+    /// The whole graph before training, if the method has a common frame to make it from.
+    fn embed_untrained(&self, frame: &Frame) -> Result<(), PipelineError> {
+        let path = self.run.evaluation().join("untrained.npy");
+        match frame {
+            Frame::None => remove_if_there(&path),
+            _ => {
+                let coordinates = frame.untrained(&self.graph()?).expect("a frame embeds without training");
+                let shape = [coordinates.num_rows(), coordinates.num_columns()];
+                Ok(write_array(&path, &shape, coordinates.values())?)
+            }
+        }
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), PipelineError> {
+    match fs::remove_file(path) {
+        Err(error) if path.exists() => Err(FileError::at("remove", path)(error).into()),
+        _ => Ok(()),
     }
 }

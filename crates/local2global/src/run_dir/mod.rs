@@ -8,6 +8,8 @@
 //! the same folder, flushed to disk, and renamed. So whoever finds a file may use it,
 //! however the program that wrote it ended.
 
+mod archive;
+
 mod atomic;
 
 use std::io::{self, Write};
@@ -17,6 +19,7 @@ use serde::Serialize;
 
 use crate::npy::{self, Element};
 
+pub use archive::{ArrayArchive, ArrayFile, write_arrays};
 pub use atomic::{AtomicSink, write_atomically};
 
 /// A run folder.

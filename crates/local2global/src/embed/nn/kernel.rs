@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::Float;
-pub(super) use crate::linalg::lanes::vectorized;
+pub(in crate::embed) use crate::linalg::lanes::vectorized;
 
 /// Below this many values, handing work to other threads costs more than it saves.
 const MIN_PARALLEL_VALUES: usize = 1 << 13;
@@ -15,7 +15,7 @@ const MIN_PARALLEL_VALUES: usize = 1 << 13;
 /// How many rows one thread should take at a time: a few blocks a thread.
 ///
 /// Only for kernels whose result does not depend on where blocks begin.
-pub(super) fn rows_per_block(num_rows: usize, work_per_row: usize) -> usize {
+pub(in crate::embed) fn rows_per_block(num_rows: usize, work_per_row: usize) -> usize {
     let threads = rayon::current_num_threads();
     if threads == 1 || num_rows * work_per_row < MIN_PARALLEL_VALUES {
         return num_rows.max(1);
@@ -25,7 +25,7 @@ pub(super) fn rows_per_block(num_rows: usize, work_per_row: usize) -> usize {
 
 /// Splits `out` into blocks of `block_rows` rows of `width` values, and calls `body`
 /// with the first row of each block and the block.
-pub(super) fn for_blocks<T: Send>(
+pub(in crate::embed) fn for_blocks<T: Send>(
     out: &mut [T],
     width: usize,
     block_rows: usize,
@@ -43,7 +43,7 @@ pub(super) fn for_blocks<T: Send>(
 }
 
 /// As [`for_blocks`], for two outputs with rows of their own widths.
-pub(super) fn for_blocks_of_two<A: Send, B: Send>(
+pub(in crate::embed) fn for_blocks_of_two<A: Send, B: Send>(
     (a, a_width): (&mut [A], usize),
     (b, b_width): (&mut [B], usize),
     block_rows: usize,
@@ -55,7 +55,7 @@ pub(super) fn for_blocks_of_two<A: Send, B: Send>(
 }
 
 /// As [`for_blocks`], for three outputs with rows of their own widths.
-pub(super) fn for_blocks_of_three<A: Send, B: Send, C: Send>(
+pub(in crate::embed) fn for_blocks_of_three<A: Send, B: Send, C: Send>(
     (a, a_width): (&mut [A], usize),
     (b, b_width): (&mut [B], usize),
     (c, c_width): (&mut [C], usize),
@@ -70,7 +70,7 @@ pub(super) fn for_blocks_of_three<A: Send, B: Send, C: Send>(
 
 /// `ln(1 + e^t)` and its derivative `σ(t)`; not a number if `t` is none, or infinite.
 #[inline(always)]
-pub(super) fn softplus<F: Float>(t: F) -> (F, F) {
+pub(in crate::embed) fn softplus<F: Float>(t: F) -> (F, F) {
     let small = (-t.abs()).exp();
     let loss = t.max(F::ZERO) + (F::ONE + small).ln() + t * F::ZERO;
     (loss, if t >= F::ZERO { F::ONE } else { small } / (F::ONE + small))
@@ -78,7 +78,7 @@ pub(super) fn softplus<F: Float>(t: F) -> (F, F) {
 
 /// The inner product of two rows, summed in sixteen lanes.
 #[inline(always)]
-pub(super) fn dot<F: Float>(a: &[F], b: &[F]) -> F {
+pub(in crate::embed) fn dot<F: Float>(a: &[F], b: &[F]) -> F {
     const LANES: usize = 16;
     let mut lanes = [F::ZERO; LANES];
     let (a_blocks, a_rest) = a.as_chunks::<LANES>();
@@ -97,7 +97,7 @@ pub(super) fn dot<F: Float>(a: &[F], b: &[F]) -> F {
 
 /// The squared distance of two rows, summed in sixteen lanes.
 #[inline(always)]
-pub(super) fn squared_distance<F: Float>(a: &[F], b: &[F]) -> F {
+pub(in crate::embed) fn squared_distance<F: Float>(a: &[F], b: &[F]) -> F {
     const LANES: usize = 16;
     let mut lanes = [F::ZERO; LANES];
     let (a_blocks, a_rest) = a.as_chunks::<LANES>();

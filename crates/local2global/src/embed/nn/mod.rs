@@ -30,7 +30,7 @@
 
 mod float;
 
-mod kernel;
+pub(super) mod kernel;
 
 mod matrix;
 

@@ -72,9 +72,22 @@ pub fn propagation<F: Float>(graph: &Graph) -> (Neighbors, SparseMatrix<F>) {
 pub fn matrix_between<F: Float>(neighbors: &Neighbors, weights: Option<&[f32]>) -> SparseMatrix<F> {
     let weight = |k: usize| weights.map_or(1.0, |weights| f64::from(weights[k]));
     let row = |node: usize| neighbors.offsets[node]..neighbors.offsets[node + 1];
+    let degrees: Vec<f64> =
+        (0..neighbors.num_nodes()).map(|node| 1.0 + row(node).map(weight).sum::<f64>()).collect();
+    matrix_with_degrees(neighbors, weights, &degrees)
+}
+
+/// As [`matrix_between`], with other degrees than the row sums, for instance those in a larger
+/// graph; they count the node itself.
+pub fn matrix_with_degrees<F: Float>(
+    neighbors: &Neighbors,
+    weights: Option<&[f32]>,
+    degrees: &[f64],
+) -> SparseMatrix<F> {
+    let weight = |k: usize| weights.map_or(1.0, |weights| f64::from(weights[k]));
+    let row = |node: usize| neighbors.offsets[node]..neighbors.offsets[node + 1];
     let num_nodes = neighbors.num_nodes();
-    let scales: Vec<f64> =
-        (0..num_nodes).map(|node| 1.0 / (1.0 + row(node).map(weight).sum::<f64>()).sqrt()).collect();
+    let scales: Vec<f64> = degrees.iter().map(|degree| 1.0 / degree.sqrt()).collect();
     let mut offsets = vec![0];
     let mut columns = Vec::with_capacity(neighbors.nodes.len() + num_nodes);
     let mut values = Vec::with_capacity(columns.capacity());

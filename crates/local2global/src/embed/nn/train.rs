@@ -11,6 +11,7 @@
 use super::adam::{Adam, Parameter};
 use super::clock::{Clock, Part};
 use super::{Float, Matrix};
+use crate::embed::EmbedError;
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -81,6 +82,18 @@ pub enum TrainError {
     },
     /// Somebody asked to stop.
     Cancelled,
+}
+
+impl TrainError {
+    /// The same, told of a run of a patch.
+    pub fn in_patch(self, patch: &str, run: u32, learning_rate: f64) -> EmbedError {
+        match self {
+            Self::Cancelled => EmbedError::Cancelled { done: 0, total: 1 },
+            Self::NotFinite { epoch, loss } => {
+                EmbedError::NotFinite { patch: patch.to_owned(), run, epoch, loss, learning_rate }
+            }
+        }
+    }
 }
 
 /// The weights with the lowest cost so far: the loss, or the validation score with its sign
