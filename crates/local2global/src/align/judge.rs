@@ -354,7 +354,7 @@ fn is_left_out(node: u64) -> bool {
     let mut hash = node.wrapping_add(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (hash ^ (hash >> 31)) % LEFT_OUT == 0
+    (hash ^ (hash >> 31)).is_multiple_of(LEFT_OUT)
 }
 
 /// The nodes of an overlap that are fitted, and those that are left out; none are if too few
