@@ -52,7 +52,8 @@ class Local2Global:
     epochs, hidden, learning_rate, runs
         How patches are trained, as in the table `[embed]`.
     min_overlap
-        How many nodes joined patches share at least; `max(dim + 1, 32)` by default.
+        How many nodes joined patches share at least; by default 129, less between small
+        clusters, but at least `max(dim + 1, 32)`.
     component
         `"largest"` keeps the largest connected component, `"all"` everything.
     settings

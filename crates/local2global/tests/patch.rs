@@ -203,11 +203,16 @@ fn components_are_groups_unless_a_bridge_is_asked_for() {
 #[test]
 fn every_patch_holds_all_landmarks_and_is_joined_through_them() {
     for seed in 0..6 {
-        let landmarks = Some([Landmarks::Nodes(64), Landmarks::Nodes(40)][seed as usize % 2]);
-        let config = PatchConfig { min_overlap: Some(6), landmarks, bridge: true, ..Default::default() };
+        let landmarks = [Landmarks::Nodes(64), Landmarks::Nodes(40)][seed as usize % 2];
+        let config = PatchConfig {
+            min_overlap: Some(6),
+            landmarks: Some(landmarks),
+            bridge: true,
+            ..Default::default()
+        };
         let case = Case::new(scattered(seed), 8, config, seed);
         let (patches, report) = case.run();
-        let num_landmarks = landmarks.unwrap().count(case.graph.num_nodes(), patches.num_patches());
+        let num_landmarks = landmarks.count(case.graph.num_nodes(), patches.num_patches());
         assert!(num_landmarks >= 32 && 4 * num_landmarks <= case.graph.num_nodes());
         assert_eq!((patches.landmarks().len(), report.landmarks), (num_landmarks, num_landmarks));
         for patch in patches.patches() {

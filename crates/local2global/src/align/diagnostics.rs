@@ -12,9 +12,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::robust::median;
-use super::{AlignConfig, AlignError, Alignment, Centroid, LocalPatch, Overlap, Transforms};
+use super::{
+    AlignConfig, AlignError, Alignment, Centroid, Judgement, LocalPatch, Motion, Overlap, Transforms,
+};
 use crate::linalg::eigen::Certificate;
-use crate::linalg::lanes::squared_distance;
+use crate::linalg::lanes::{squared_distance, squared_norm};
 
 /// A patch whose misfit is this many times the typical one does not fit.
 const OUTLYING: f64 = 3.0;
@@ -25,6 +27,10 @@ const NEGLIGIBLE: f64 = 0.02;
 /// Above this typical misfit patches are said to fit loosely, and above that one poorly.
 const LOOSE: f64 = 0.25;
 const POOR: f64 = 0.7;
+
+/// Nodes whose distance from their centre is less than this part of that from the origin lie at
+/// one point.
+const ONE_POINT: f64 = 1e-6;
 
 /// Everything that is known about the quality of an alignment: `alignment.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +62,9 @@ pub struct Diagnostics {
     pub eigenvalues: Vec<f64>,
     /// The patch with the largest misfit.
     pub worst_patch: Option<String>,
+    /// What shared nodes say that were left out of fitting; none if it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
     /// One entry per patch.
     pub patch_list: Vec<PatchFit>,
     /// One entry per patch edge.
@@ -119,6 +128,8 @@ struct Distances {
     after: f64,
     spread_before: f64,
     spread_after: f64,
+    /// Whether all copies of each patch lie at one point.
+    at_one_point: [bool; 2],
 }
 
 /// Measures how well the patches fit.
@@ -148,9 +159,15 @@ pub fn diagnose(
         patch_list.iter().reduce(|worst, patch| if patch.misfit > worst.misfit { patch } else { worst });
     let solution = &alignment.solution;
     Ok(Diagnostics {
-        verdict: verdict(&patch_list, &edge_list)
-            + &flat_overlaps(&edge_list, alignment.transforms.dim)
-            + tie(alignment.solution.certificate.as_ref()),
+        verdict: match collapsed(patches, alignment, &distances) {
+            Some(words) => words,
+            None => {
+                verdict(&patch_list, &edge_list)
+                    + &alignment.judgement.as_ref().map_or_else(String::new, brought)
+                    + &flat_overlaps(&edge_list, alignment.transforms.dim)
+                    + tie(alignment.solution.certificate.as_ref())
+            }
+        },
         patches: patches.len(),
         dim: alignment.transforms.dim,
         patch_edges: edge_list.len(),
@@ -163,6 +180,7 @@ pub fn diagnose(
         certificate: solution.certificate,
         eigenvalues: solution.eigenvalues.clone(),
         worst_patch: worst.map(|patch| patch.patch.clone()),
+        judgement: alignment.judgement.clone(),
         patch_list,
         edge_list,
     })
@@ -200,6 +218,7 @@ fn measure(
         after: apart(&yi, &yj),
         spread_before: spread(&xi, &xj),
         spread_after: spread(&yi, &yj),
+        at_one_point: [&xi, &xj].map(|x| about_centre(x, dim) <= ONE_POINT * ONE_POINT * squared_norm(x)),
     })
 }
 
@@ -290,6 +309,59 @@ fn verdict(patches: &[PatchFit], edges: &[EdgeFit]) -> String {
             percent(typical)
         ),
     }
+}
+
+/// What is to be said if the coordinates of some patches have collapsed: they fit whatever they are
+/// compared with, and are of no use.
+fn collapsed(patches: &[LocalPatch], alignment: &Alignment, distances: &[Distances]) -> Option<String> {
+    let mut spread_out = vec![false; patches.len()];
+    let mut seen = vec![false; patches.len()];
+    for (overlap, distances) in alignment.overlaps.iter().zip(distances) {
+        for (patch, at_one_point) in [overlap.i, overlap.j].into_iter().zip(distances.at_one_point) {
+            seen[patch as usize] = true;
+            spread_out[patch as usize] |= !at_one_point;
+        }
+    }
+    let mut names = (0..patches.len()).filter(|&k| seen[k] && !spread_out[k]).map(|k| patches[k].name());
+    let first = names.next()?;
+    let others = names.count();
+    let who = match others {
+        0 => format!("the coordinates of {first} have collapsed"),
+        _ if others + 1 == patches.len() => "the coordinates of all patches have collapsed".into(),
+        more => format!("the coordinates of {first} and {more} other patches have collapsed"),
+    };
+    Some(format!("{who}: all shared nodes lie at one point, so that nothing can be aligned by them"))
+}
+
+/// What aligning brought on nodes that were left out of fitting, and what it leaves.
+fn brought(judgement: &Judgement) -> String {
+    let percent = |value: f64| format!("{:.0} %", 100.0 * value);
+    if judgement.left_out == 0 {
+        return "; overlaps are too small to judge this on nodes left out of fitting".into();
+    }
+    let (before, after) = (percent(judgement.unmoved()), percent(judgement.misfit));
+    if judgement.applied == Motion::None {
+        return format!(
+            "; patches stay where they are, since on nodes left out of fitting moving them brings copies \
+             no closer than the {before} of their spread that they are apart"
+        );
+    }
+    let how = match judgement.applied {
+        Motion::WithoutTranslations => "rotating, without shifting,",
+        _ => "aligning",
+    };
+    let unexplained = percent(judgement.misfit.powi(2).min(1.0));
+    let left_alone = match &judgement.left_alone[..] {
+        [] => String::new(),
+        [one] => format!("; {one} stays where it is, since moving it does not help"),
+        [one, more @ ..] => {
+            format!("; {one} and {} others stay where they are, since moving them does not help", more.len())
+        }
+    };
+    format!(
+        "; {how} brings copies from {before} to {after} of their spread apart on nodes left out of fitting, \
+         and leaves {unexplained} of their variance unexplained{left_alone}"
+    )
 }
 
 /// A remark about rotations that could as well have been others.
@@ -385,6 +457,34 @@ mod tests {
         assert!(found.misfit_before > 0.5 && found.misfit_after < 0.01);
         assert!(found.edge_list.iter().all(|edge| edge.rank == 3));
         assert_eq!(found.rank_deficient().count(), 0);
+    }
+
+    #[test]
+    fn what_aligning_brought_is_said_in_words() {
+        let found = diagnosed(&patches(0.3)).verdict;
+        assert!(found.contains("; aligning brings copies from "), "{found}");
+        assert!(
+            found.contains(" of their spread apart on nodes left out of fitting, and leaves "),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn collapsed_coordinates_are_not_praised() {
+        for value in [0.0, 2.5] {
+            let mut known = patches(0.001);
+            known.corrupt(Seed(1), |_, _, coords| coords.fill(value));
+            let found = diagnosed(&known).verdict;
+            assert!(found.starts_with("the coordinates of all patches have collapsed"), "{found}");
+        }
+        let mut known = patches(0.001);
+        known.corrupt(Seed(1), |patch, _, coords| {
+            if patch == 3 {
+                coords.fill(0.0);
+            }
+        });
+        let found = diagnosed(&known).verdict;
+        assert!(found.starts_with("the coordinates of patch-00003 have collapsed"), "{found}");
     }
 
     #[test]

@@ -216,6 +216,7 @@ mod tests {
             overlaps: &overlaps,
             frames: None,
             node_weights: NodeWeights::Equal,
+            trust: None,
         };
         let groups = grow_groups(100, &one_link_each(&overlaps), source, 10);
         let num_groups = groups.iter().max().unwrap() + 1;

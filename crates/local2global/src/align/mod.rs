@@ -5,8 +5,12 @@
 //! overlaps together follows one rigid motion per patch:
 //!
 //! ```text
-//! patches -> overlaps -> relative rotations -> rotations -> [scales] -> translations -> centroids
+//! patches -> overlaps -> relative rotations -> rotations -> [scales] -> translations
+//!         -> [generalised Procrustes] -> centroids
 //! ```
+//!
+//! Motions are judged on shared nodes that are left out of fitting, and applied where they help
+//! ([`judge`]).
 //!
 //! [`align`] finds the motions, [`Alignment::stream`] puts every node at the centre of
 //! its moved copies. The stage never sees the graph, only node lists and coordinates:
@@ -36,6 +40,10 @@ pub mod translation;
 
 pub mod robust;
 
+mod generalised;
+
+pub mod judge;
+
 pub mod hierarchy;
 
 pub mod transforms;
@@ -63,12 +71,14 @@ use crate::seed::Seed;
 pub use diagnostics::{Diagnostics, diagnose};
 pub use error::AlignError;
 pub use files::{AlignFilesError, AlignPaths, Rows, align_files, align_run, update_files};
+pub use judge::{Judgement, Motion};
 pub use overlap::Overlap;
 pub use patch::{Coords, LocalPatch};
 pub use transforms::Transforms;
 
 use centroid::{Block, Combination, Wanted};
-use relative::{NodeWeights, Relatives, Source};
+use judge::Task;
+use relative::Relatives;
 use rotation::{RotationOptions, Solver};
 
 /// What a patch edge counts.
@@ -82,6 +92,16 @@ pub enum EdgeWeights {
     Unit,
     /// The number of shared nodes, less for edges and nodes that do not fit.
     Robust,
+}
+
+/// How the motions are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlignMethod {
+    /// Rotations by eigenvectors, then translations by least squares, as in the paper.
+    Eigenvectors,
+    /// From there on, generalised Procrustes over all copies.
+    Procrustes,
 }
 
 /// Where a node with several copies goes.
@@ -102,6 +122,13 @@ pub enum Centroid {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlignConfig {
+    /// How the motions are found. If not set, whoever runs the stage decides; by eigenvectors
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<AlignMethod>,
+    /// Whether motions are judged on shared nodes that are left out of fitting, and applied only
+    /// where they help.
+    pub judge: bool,
     /// What a patch edge counts.
     pub weights: EdgeWeights,
     /// Whether patches are rotated.
@@ -124,6 +151,8 @@ pub struct AlignConfig {
 impl Default for AlignConfig {
     fn default() -> Self {
         Self {
+            method: None,
+            judge: true,
             weights: EdgeWeights::default(),
             rotate: true,
             translate: true,
@@ -164,6 +193,9 @@ pub struct Alignment {
     pub solution: Solution,
     /// Which centre the last step takes.
     pub centroid: Centroid,
+    /// What the nodes say that were left out of fitting; none if it was not asked for, or there
+    /// is nothing to align.
+    pub judgement: Option<Judgement>,
 }
 
 /// What synchronisation found out about the patch edges.
@@ -252,20 +284,25 @@ pub fn align_overlaps(
     check_patches(patches)?;
     check_connected(patches, &overlaps)?;
     progress.begin("rotations and translations", overlaps.len() as u64, "edges");
-    let node_weights = match config.weights {
-        EdgeWeights::Robust => NodeWeights::Robust,
-        EdgeWeights::Overlap | EdgeWeights::Unit => NodeWeights::Equal,
-    };
-    let source = Source { patches, overlaps: &overlaps, frames: None, node_weights };
     let levels = match config.levels {
         0 => hierarchy::choose_levels(patches.len(), overlaps.len(), patches[0].dim()),
         levels => levels,
     };
-    let (transforms, solution) = hierarchy::solve(source, levels, config, seed)?;
+    let centroid = usable_centroid(patches, config)?;
+    let task = Task { patches, config, levels, seed, weighted: centroid == Centroid::Weighted };
+    let (transforms, solution, judgement) = match config.judge && !overlaps.is_empty() {
+        true => {
+            let (transforms, solution, judgement) = task.judge(&overlaps)?;
+            (transforms, solution, Some(judgement))
+        }
+        false => {
+            let (transforms, solution) = task.solve_all(&overlaps)?;
+            (transforms, solution, None)
+        }
+    };
     progress.advance(overlaps.len() as u64);
     progress.end();
-    let centroid = usable_centroid(patches, config)?;
-    Ok(Alignment { transforms, overlaps, solution, centroid })
+    Ok(Alignment { transforms, overlaps, solution, centroid, judgement })
 }
 
 /// The centre that is taken: without node weights, the weighted mean is the plain one.
@@ -316,8 +353,10 @@ fn synchronise(
         return Ok((transforms, solution));
     }
     let weights: Vec<f64> = match config.weights {
-        EdgeWeights::Unit => vec![1.0; relatives.num_edges()],
-        EdgeWeights::Overlap | EdgeWeights::Robust => relatives.shared.iter().map(|&n| n as f64).collect(),
+        EdgeWeights::Unit => relatives.trust.clone(),
+        EdgeWeights::Overlap | EdgeWeights::Robust => {
+            relatives.shared.iter().zip(&relatives.trust).map(|(&n, trust)| n as f64 * trust).collect()
+        }
     };
     if config.rotate {
         let options = RotationOptions { tolerance: config.tolerance, seed, solver: Solver::BySize };
@@ -338,7 +377,7 @@ fn synchronise(
     }
     let weights: Vec<f64> = match config.weighted_translations {
         true => weights.iter().zip(&solution.trust).map(|(weight, trust)| weight * trust).collect(),
-        false => solution.trust.clone(),
+        false => solution.trust.iter().zip(&relatives.trust).map(|(trust, factor)| trust * factor).collect(),
     };
     if config.scale {
         transforms.scales = scale::scales(&relatives, &weights)?;
@@ -400,7 +439,8 @@ impl Alignment {
         config: &AlignConfig,
     ) -> Result<Self, AlignError> {
         let centroid = usable_centroid(patches, config)?;
-        Ok(Self { transforms, overlaps: Vec::new(), solution: Solution::unsolved(0), centroid })
+        let solution = Solution::unsolved(0);
+        Ok(Self { transforms, overlaps: Vec::new(), solution, centroid, judgement: None })
     }
 
     /// Streams the global embedding, in the order of `nodes`, block by block.

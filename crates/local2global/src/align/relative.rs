@@ -32,6 +32,8 @@ pub struct Relatives {
     pub edges: Vec<(u32, u32)>,
     /// The number of shared nodes of each link.
     pub shared: Vec<usize>,
+    /// A factor for what each link counts, from the patches at its ends.
+    pub trust: Vec<f64>,
     /// The relative rotation of each link, one row-major matrix after the other.
     pub rotations: Vec<f64>,
     /// What else each link says.
@@ -58,9 +60,21 @@ pub struct Source<'a> {
     pub frames: Option<&'a Transforms>,
     /// Whether outlying nodes lose their weight.
     pub node_weights: NodeWeights,
+    /// A factor for what each patch says about others; one if there is none.
+    pub trust: Option<&'a [f64]>,
 }
 
 impl Source<'_> {
+    /// The factor of a link: the mean over its overlaps, each as good as the worse of its patches.
+    fn trust_in(&self, link: &Link) -> f64 {
+        let Some(trust) = self.trust else { return 1.0 };
+        let of_overlap = |&(index, _): &(u32, bool)| {
+            let overlap = &self.overlaps[index as usize];
+            trust[overlap.i as usize].min(trust[overlap.j as usize])
+        };
+        link.overlaps.iter().map(of_overlap).sum::<f64>() / link.overlaps.len() as f64
+    }
+
     /// The shared nodes of a link, as both ends see them.
     fn coords(&self, link: &Link) -> Result<[Vec<f64>; 2], AlignError> {
         let mut both = [Vec::new(), Vec::new()];
@@ -96,7 +110,7 @@ impl Relatives {
         overlaps: &[Overlap],
         node_weights: NodeWeights,
     ) -> Result<Self, AlignError> {
-        let source = Source { patches, overlaps, frames: None, node_weights };
+        let source = Source { patches, overlaps, frames: None, node_weights, trust: None };
         Self::measure(source, patches.len(), &one_link_each(overlaps))
     }
 
@@ -127,6 +141,7 @@ impl Relatives {
             dim,
             edges: links.iter().map(|link| link.ends).collect(),
             shared: links.iter().map(|link| link.overlaps.iter().map(count).sum()).collect(),
+            trust: links.iter().map(|link| source.trust_in(link)).collect(),
             rotations,
             fits: fits?,
         })

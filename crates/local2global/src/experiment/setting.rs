@@ -49,7 +49,7 @@ impl Setting {
     /// How patches are stitched.
     pub fn align(self, config: &AlignConfig) -> AlignConfig {
         match self {
-            Self::Paper => AlignConfig { centroid: Centroid::Mean, ..config.clone() },
+            Self::Paper => AlignConfig { centroid: Centroid::Mean, judge: false, ..config.clone() },
             Self::Ours => config.clone(),
         }
     }

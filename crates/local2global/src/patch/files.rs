@@ -68,10 +68,10 @@ fn remove_old(folder: &Path) -> Result<(), FileError> {
 /// [`PatchError`] if a file is missing or does not fit the others.
 pub fn read_patches(run: &RunDir) -> Result<Patches, PatchError> {
     let num_patches = (0..).take_while(|&index| patch_path(run, index).exists()).count();
-    let patches: Result<Vec<Patch>, PatchError> =
-        (0..num_patches).into_par_iter().map(|index| read_patch(run, index)).collect();
+    let patches =
+        (0..num_patches).into_par_iter().map(|index| read_patch(run, index)).collect::<Result<_, _>>()?;
     let (graph, landmarks) = (read_patch_graph(run, num_patches)?, read_landmarks(run)?);
-    Ok(Patches { patches: patches?, graph, landmarks })
+    Ok(Patches { patches, graph, landmarks })
 }
 
 /// Reads the landmarks of a run, ascending; empty if there are none.

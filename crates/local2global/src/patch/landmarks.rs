@@ -186,8 +186,9 @@ mod tests {
             assert_eq!(found.len(), 400);
             assert!(found.is_sorted_by(|a, b| a < b));
             let sizes = Components::of(&graph.subgraph(&found)).sizes().to_vec();
-            // Twenty balls, of which few touch.
-            assert!(sizes.len() > 12 && sizes.iter().all(|&size| size >= BALL), "{sizes:?}");
+            // Twenty balls, of which few touch, and the last may be smaller.
+            let smaller = sizes.iter().filter(|&&size| size < BALL).count();
+            assert!(sizes.len() > 12 && smaller <= 1, "{sizes:?}");
             assert_ne!(found, landmarks(&graph, 400, Seed(seed + 100)));
         }
         assert_eq!(landmarks(&graph, 7, Seed(1)).len(), 7);

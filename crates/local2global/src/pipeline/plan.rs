@@ -6,7 +6,7 @@ use rayon::current_num_threads;
 use serde::Serialize;
 
 use super::{GraphSource, Pipeline, PipelineError, Reason, StageName};
-use crate::align::centroid;
+use crate::align::{AlignMethod, centroid};
 use crate::config::Config;
 use crate::embed::Frame;
 use crate::embed::memory::PatchSize;
@@ -115,7 +115,7 @@ impl Pipeline<'_> {
 
     /// What a run takes, all settings filled in.
     pub(super) fn estimate_for(&self, graph: &Graph) -> Result<Estimate, PipelineError> {
-        let Config { partition, patch, embed, evaluate, .. } = &self.config;
+        let Config { partition, patch, embed, align, evaluate, .. } = &self.config;
         let bounds = patch.overlap_bounds(embed.dim)?;
         let (nodes, dim) = (graph.num_nodes(), embed.dim);
         let patches = partition.num_clusters(nodes, bounds.half_min())?;
@@ -153,7 +153,15 @@ impl Pipeline<'_> {
         // The transforms, in both precisions, and what the embeddings are streamed through.
         let streaming =
             3 * patches_u64 * rotations / 2 + centroid::streaming_bytes(patches * patch_nodes, nodes, dim);
-        let aligning = rotating.max(streaming);
+        // Generalised Procrustes has a centre for each shared node, and the copies of some patches.
+        let refining = match align.method {
+            Some(AlignMethod::Procrustes) => {
+                let shared = nodes.min(patches * (patch_nodes - nodes / patches)) as u64;
+                8 * dim_u64 * (shared + 16 * patch_nodes as u64)
+            }
+            _ => 0,
+        };
+        let aligning = rotating.max(streaming).max(refining);
         let patch_bytes = total_patch_nodes * (12 + 4 * dim_u64);
         let written_bytes = graph_bytes
             + 4 * nodes_u64

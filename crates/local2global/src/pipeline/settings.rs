@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{GraphSource, Pipeline, PipelineError};
-use crate::align::AlignFilesError;
+use crate::align::{AlignFilesError, AlignMethod};
 use crate::config::Config;
+use crate::embed::EmbedMethod;
 use crate::graph::Graph;
 use crate::graph::builtin::{self, Source};
 use crate::memory;
@@ -60,8 +61,14 @@ impl Pipeline<'_> {
 
     /// Fills in the settings that follow from the graph, and checks those that depend on it.
     pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
-        let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
+        let Config { partition, patch, embed, align, evaluate, .. } = &mut self.config;
         *embed = embed.settled();
+        // Models that were trained apart differ by more than rotations, and all copies together say
+        // more about them than pairs of patches.
+        if embed.method != EmbedMethod::Spectral {
+            align.method.get_or_insert(AlignMethod::Procrustes);
+        }
+        patch.landmarks.get_or_insert(embed.usual_landmarks());
         let bounds = patch.overlap_bounds(embed.dim)?;
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
         if partition.size == NumClusters::Auto {
