@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use clap::Args;
-use local2global::config::Config;
+use clap::{Args, ValueEnum};
+use local2global::config::{Config, Preset};
 use local2global::run_dir::RunDir;
 use local2global::seed::Seed;
 
@@ -20,6 +20,11 @@ pub(crate) struct CommonArgs {
     /// Read settings from a TOML file, such as the `run.toml` of an earlier run
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    /// Start from settings that belong together instead of the defaults: `paper` is the paper to
+    /// the letter
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) preset: Option<PresetArg>,
 
     /// Change one setting; may be given several times, as in `--set graph.component=all`
     #[arg(long, global = true, value_name = "TABLE.KEY=VALUE")]
@@ -44,6 +49,20 @@ pub(crate) struct CommonArgs {
     /// Say nothing on standard error but errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PresetArg {
+    /// VGAE on every patch, overlaps and alignment as in the paper
+    Paper,
+}
+
+impl From<PresetArg> for Preset {
+    fn from(preset: PresetArg) -> Self {
+        match preset {
+            PresetArg::Paper => Self::Paper,
+        }
+    }
 }
 
 /// What a subcommand works with.
@@ -103,7 +122,7 @@ fn settings(file: Option<&Path>, args: &CommonArgs) -> anyhow::Result<Config> {
             .with_context(|| format!("could not read settings from `{}`", path.display()))?,
         None => String::new(),
     };
-    let config = Config::new(&text, &args.set);
+    let config = Config::with_preset(args.preset.map(Preset::from), &text, &args.set);
     let mut config = match file {
         Some(path) => {
             config.with_context(|| format!("could not use the settings of `{}`", path.display()))?

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use local2global::align::diagnostics::Diagnostics;
 use local2global::config::Config;
+use local2global::embed::FrameRecord;
+use local2global::embed::choose::Choice;
 use local2global::evaluate::Scores;
 use local2global::export::ExportFormat;
 use local2global::graph::load::Summary;
@@ -68,6 +70,7 @@ struct Record<'a> {
     patches: usize,
     oversampling: f64,
     copies: f64,
+    choices: &'a [Choice],
     verdict: &'a str,
     worst_patch: Option<&'a str>,
     #[serde(flatten)]
@@ -159,12 +162,14 @@ fn show(
     let found: Diagnostics = read(&run.alignment().join("alignment.json"))?;
     let scores: Scores = read(&run.evaluation().join("scores.json"))?;
     let seconds = reports.iter().map(|report| (report.stage.name().to_owned(), report.seconds.into()));
+    let choices = FrameRecord::read(&run.embeddings()).map_or(Vec::new(), |record| record.choices);
     let record = Record {
         summary: &summary,
         dim: config.embed.dim,
         patches: patches.patches,
         oversampling: patches.oversampling,
         copies: patches.copies(),
+        choices: &choices,
         verdict: &found.verdict,
         worst_patch: found.worst_patch.as_deref(),
         scores: only_scores(&scores)?,
@@ -187,6 +192,9 @@ fn show(
         "patches",
         format!("{count}{asked}, oversampling {oversampling:.2}, a node in {copies:.1} of them"),
     ));
+    for choice in &choices {
+        table.push(("chosen", format!("{} {}: {}", choice.setting, choice.chosen, choice.reason)));
+    }
     table.push(("alignment", found.verdict.clone()));
     let worst = found.patch_list.iter().find(|patch| Some(&patch.patch) == found.worst_patch.as_ref());
     table.extend(worst.map(|patch| {

@@ -12,6 +12,7 @@ use super::nn::decoder::Decoder;
 use super::nn::input::Scaling;
 use super::rates::Rates;
 use super::training::Start;
+use crate::graph::Graph;
 use crate::patch::Landmarks;
 
 /// The methods that `method = "..."` can name.
@@ -20,10 +21,16 @@ use crate::patch::Landmarks;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmbedMethod {
+    /// `hops` for graphs with features, `walks` for others, or what validation prefers clearly.
+    #[default]
+    Auto,
     /// Directions from the features of nodes two and three steps away.
     Hops,
+    /// Random walks to small clusters all over the graph; no features are used.
+    Walks,
+    /// Half of the dimensions by `hops`, half by `walks`.
+    Both,
     /// Variational graph auto-encoder.
-    #[default]
     Vgae,
     /// Graph auto-encoder.
     Gae,
@@ -103,8 +110,15 @@ pub struct EmbedConfig {
     /// How feature values enter training.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normalise: Option<Scaling>,
-    /// For `hops`: what patches are sent before they train.
+    /// For `hops`, `walks` and `both`: what patches are sent before they train.
     pub frame: FrameKind,
+    /// For `walks`: the number of steps of a walk; if not given, validation decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<usize>,
+    /// For `walks`: the number of small clusters that walks go to; if not given, a fifth of the
+    /// nodes, at most 1000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub walk_clusters: Option<usize>,
     /// For `hops`: how columns of features are weighed; if not given, validation decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaling: Option<FeatureScaling>,
@@ -129,7 +143,7 @@ pub struct EmbedConfig {
 impl Default for EmbedConfig {
     fn default() -> Self {
         Self {
-            method: EmbedMethod::Vgae,
+            method: EmbedMethod::Auto,
             dim: 128,
             hidden: 2.0,
             epochs: None,
@@ -144,6 +158,8 @@ impl Default for EmbedConfig {
             decoder: Decoder::InnerProduct,
             normalise: None,
             frame: FrameKind::Common,
+            window: None,
+            walk_clusters: None,
             scaling: None,
             late: Late::Copies,
             basis: 512,
@@ -215,6 +231,8 @@ impl EmbedConfig {
             decoder: own.decoder.unwrap_or(self.decoder),
             normalise: own.normalise.or(self.normalise),
             frame: self.frame,
+            window: self.window,
+            walk_clusters: self.walk_clusters,
             scaling: self.scaling,
             late: self.late,
             basis: self.basis,
@@ -228,13 +246,19 @@ impl EmbedConfig {
 
     /// Whether the method reads rows of the whole graph, with edges that leave the patch.
     pub fn reads_whole_rows(&self) -> bool {
-        self.method == EmbedMethod::Hops
+        use EmbedMethod::{Auto, Both, Hops, Walks};
+        self.each().any(|config| matches!(config.method, Auto | Hops | Walks | Both))
     }
 
-    /// How many landmarks the patches should have for this method, unless told otherwise: half a
-    /// cluster, which every patch then holds besides its own nodes.
-    pub fn usual_landmarks(&self) -> Landmarks {
-        Landmarks::Share(0.5)
+    /// How many landmarks the patches of a graph should have, unless told otherwise: half a
+    /// cluster, which every patch then holds besides its own nodes. Walks with a common frame lead
+    /// out of the patch, and need none.
+    pub fn usual_landmarks(&self, graph: &Graph) -> Landmarks {
+        let method = self.method.for_graph(graph);
+        match method == EmbedMethod::Walks && self.has_common_frame(method) {
+            true => Landmarks::NONE,
+            false => Landmarks::Share(0.5),
+        }
     }
 
     /// The files among the words of the command, if there is one; programs are found by their
@@ -281,7 +305,14 @@ impl EmbedConfig {
         require(!is_command || writes, "command", format!("{:?}", self.command), "a program given {out}")?;
         let has_folder = !self.coordinates.as_os_str().is_empty();
         let is_given = self.method == EmbedMethod::Given;
-        require(!is_given || has_folder, "coordinates", "empty".into(), "a folder with coordinates")
+        require(!is_given || has_folder, "coordinates", "empty".into(), "a folder with coordinates")?;
+        require(self.window != Some(0), "window", "0".into(), "at least 1")?;
+        require(self.walk_clusters.is_none_or(|count| count > 1), "walk_clusters", "0 or 1".into(), "at least 2")?;
+        let needs_two = matches!(self.method, EmbedMethod::Hops | EmbedMethod::Auto) && self.dim < 2;
+        require(!needs_two, "dim", self.dim.to_string(), "at least 2, one of them for popularity")?;
+        let needs_three = self.method == EmbedMethod::Both && self.dim < 3;
+        require(!needs_three, "dim", self.dim.to_string(), "at least 3")?;
+        require(self.basis > 0, "basis", "0".into(), "at least 1")
     }
 }
 
@@ -294,7 +325,7 @@ mod tests {
         let json = r#"{"dim": 4, "epochs": 10, "patches": {"patch-00001": {"epochs": 20, "method": "gae"}}}"#;
         let config: EmbedConfig = serde_json::from_str(json).unwrap();
         let (first, second) = (config.of_patch("patch-00000"), config.of_patch("patch-00001"));
-        assert_eq!((first.method, first.epochs, first.dim), (EmbedMethod::Vgae, Some(10), 4));
+        assert_eq!((first.method, first.epochs, first.dim), (EmbedMethod::Auto, Some(10), 4));
         assert_eq!((second.method, second.epochs, second.dim), (EmbedMethod::Gae, Some(20), 4));
     }
 

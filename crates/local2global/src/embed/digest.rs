@@ -19,7 +19,7 @@ pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, frame: &F
     digest.add_text(env!("CARGO_PKG_VERSION"));
     digest.add(seed.0);
     if let Some(frame) = frame.digest() {
-        digest.add_text(&frame);
+        digest.add_text(frame);
     }
     digest.add(graph.features().map_or(0, Features::width) as u64);
     for script in config.scripts() {
@@ -56,7 +56,7 @@ mod tests {
         let config = EmbedConfig::default();
         let all: Vec<NodeId> = graph.nodes().collect();
         let digest = |nodes: &[NodeId], config: &EmbedConfig, seed| {
-            of_patch(&graph, nodes, config, &Frame::None, seed)
+            of_patch(&graph, nodes, config, &Frame::default(), seed)
         };
         let reference = digest(&all, &config, Seed(1));
         assert_eq!(reference, digest(&all, &EmbedConfig { memory_bytes: 9, ..config.clone() }, Seed(1)));

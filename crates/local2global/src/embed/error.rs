@@ -39,6 +39,10 @@ pub enum EmbedError {
     #[error("method `hops` needs node features, and the graph has none")]
     NoFeatures,
 
+    /// The graph could not be split into small clusters.
+    #[error("could not split the graph into clusters for walks: {0}")]
+    Clusters(String),
+
     /// Training blew up.
     #[error("loss of {patch} became {loss} in epoch {epoch} of run {run} (learning rate {learning_rate})")]
     NotFinite { patch: String, run: u32, epoch: u32, loss: f64, learning_rate: f64 },

@@ -35,6 +35,10 @@ pub mod dgi;
 
 pub mod hops;
 
+pub mod walks;
+
+pub mod both;
+
 pub mod spectral;
 
 pub mod choose;
@@ -57,7 +61,7 @@ mod stage;
 
 pub use config::{EmbedConfig, EmbedMethod, FrameKind, PatchConfig, Select};
 pub use error::EmbedError;
-pub use frame::Frame;
+pub use frame::{Frame, FrameRecord};
 pub use rates::Rates;
 pub use schedule::{Summary, embed_framed, embed_patches};
 pub use stage::{embed_late, embed_run};

@@ -130,7 +130,7 @@ pub fn embed_patches(
     progress: &dyn Progress,
 ) -> Result<Summary, EmbedError> {
     config.check()?;
-    let frame = Frame::prepare(&Sources::of(graph), config, seed, folder, progress)?;
+    let frame = Frame::prepare(&Sources { graph, clusters: None }, config, seed, folder, progress)?;
     embed_framed(graph, patches, only, (config, &frame), seed, folder, progress)
 }
 

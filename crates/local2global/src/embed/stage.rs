@@ -6,11 +6,11 @@ use super::frame::Sources;
 use super::hops::late::{Late, Learned, late_embedding, turned};
 use super::hops::model::Encoder;
 use super::schedule::encoder_path;
-use super::{EmbedConfig, EmbedError, Frame, FrameKind, Summary, embed_framed};
+use super::nn::Matrix;
+use super::{EmbedConfig, EmbedError, Frame, Summary, embed_framed};
 use crate::graph::{Graph, NodeId, store};
 use crate::npy;
 use crate::partition::{read_partition, undirected};
-use crate::patch::read_landmarks;
 use crate::progress::Progress;
 use crate::run_dir::{RunDir, patch_name, write_array};
 use crate::seed::Seed;
@@ -46,13 +46,9 @@ fn run_frame(
     seed: Seed,
     progress: &dyn Progress,
 ) -> Result<Frame, EmbedError> {
-    // Without clusters of their own, patches of somebody else have a frame too.
+    // Patches of somebody else may come without clusters.
     let clusters = read_partition(run, graph.num_nodes()).ok();
-    let landmarks = read_landmarks(run).map_err(|error| EmbedError::Patch {
-        path: run.patches().join("landmarks.npy"),
-        problem: error.to_string(),
-    })?;
-    let sources = Sources { graph, clusters: clusters.as_ref(), landmarks: &landmarks };
+    let sources = Sources { graph, clusters: clusters.as_ref() };
     Frame::prepare(&sources, config, seed, &run.embeddings(), progress)
 }
 
@@ -64,10 +60,8 @@ fn run_frame(
 /// [`EmbedError`] if a file cannot be read or written.
 pub fn embed_late(run: &RunDir, config: &EmbedConfig, rotations: &[f64]) -> Result<bool, EmbedError> {
     let folder = run.embeddings();
-    let Some(Frame::Hops(frame)) = Frame::stored(&folder) else { return Ok(false) };
-    if config.frame == FrameKind::None || config.late == Late::Off {
-        return Ok(false);
-    }
+    let common = Frame::stored(&folder)?;
+    let Some(frame) = common.hops.as_deref().filter(|_| config.late != Late::Off) else { return Ok(false) };
     let (graph, _) = store::open(&run.graph())?;
     let patches = read_patches(&run.patches(), &graph)?;
     let weights = (0..patches.len()).map(|index| read_weights(&run.patches(), index));
@@ -75,13 +69,31 @@ pub fn embed_late(run: &RunDir, config: &EmbedConfig, rotations: &[f64]) -> Resu
     let size = config.dim * config.dim;
     let learned = patches.iter().zip(&weights).enumerate().map(|(index, (nodes, weights))| {
         let encoder = Encoder::read(&encoder_path(&folder, &patch_name(index)))?;
-        Ok(Learned { nodes, weights, encoder: turned(encoder, &frame, &rotations[index * size..][..size]) })
+        // Rotations of both parts together say nothing about the first alone.
+        let encoder = match common.walks {
+            Some(_) => encoder,
+            None => turned(encoder, frame, &rotations[index * size..][..size]),
+        };
+        Ok(Learned { nodes, weights, encoder })
     });
     let learned: Vec<Learned<'_>> = learned.collect::<Result<_, EmbedError>>()?;
-    let embedding = late_embedding(&undirected(&graph), &frame, &learned, config.late);
+    let mut embedding = late_embedding(&undirected(&graph), frame, &learned, config.late);
+    if common.walks.is_some() {
+        embedding = common.with_structure(&embedding, &read_structure(run, embedding.num_columns())?);
+    }
     let shape = [embedding.num_rows(), embedding.num_columns()];
     write_array(&run.alignment().join("embedding.npy"), &shape, embedding.values())?;
     Ok(true)
+}
+
+/// The columns of `no_trans.npy` from `first` on: the part of `both` that walks made.
+fn read_structure(run: &RunDir, first: usize) -> Result<Matrix<f32>, EmbedError> {
+    let path = run.alignment().join("no_trans.npy");
+    let array = npy::read::<f32>(&path)
+        .map_err(|error| EmbedError::Patch { path: path.clone(), problem: error.to_string() })?;
+    let (rows, columns) = (array.shape[0], array.shape[1]);
+    let values = array.values.chunks_exact(columns).flat_map(|row| &row[first..]).copied().collect();
+    Ok(Matrix::from_values(rows, columns - first, values))
 }
 
 fn read_weights(folder: &Path, index: usize) -> Result<Vec<f32>, EmbedError> {

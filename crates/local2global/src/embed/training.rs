@@ -1,6 +1,6 @@
 //! The settings of training that depend on the method, where they are not given.
 //!
-//! | | `hops` | `vgae`, `gae` | `dgi` |
+//! | | `auto`, `hops`, `both` | `vgae`, `gae` | `dgi` |
 //! | --- | --- | --- | --- |
 //! | `epochs` | 20 | 200 | 2000 |
 //! | `learning_rate` | 0.001 | 0.01 | 0.001 |
@@ -59,7 +59,7 @@ impl Training {
                 patience: 20,
                 ..autoencoder
             },
-            EmbedMethod::Hops => {
+            EmbedMethod::Auto | EmbedMethod::Hops | EmbedMethod::Both => {
                 Self { epochs: 20, learning_rate: Rates::One(0.001), hide: 0.5, ..autoencoder }
             }
             _ => autoencoder,

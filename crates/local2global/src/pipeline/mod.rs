@@ -336,7 +336,7 @@ impl<'a> Pipeline<'a> {
     fn embed_whole(&self, progress: &dyn Progress) -> Result<(), PipelineError> {
         let folder = self.run.evaluation();
         let (target, work) = (folder.join("full.npy"), folder.join("full"));
-        let frame = Frame::stored(&self.run.embeddings()).unwrap_or_default();
+        let frame = Frame::stored(&self.run.embeddings())?;
         self.embed_untrained(&frame)?;
         if !self.config.evaluate.full {
             if work.exists() {
@@ -358,10 +358,12 @@ impl<'a> Pipeline<'a> {
     /// The whole graph before training, if the method has a common frame to make it from.
     fn embed_untrained(&self, frame: &Frame) -> Result<(), PipelineError> {
         let path = self.run.evaluation().join("untrained.npy");
-        match frame {
-            Frame::None => remove_if_there(&path),
-            _ => {
-                let coordinates = frame.untrained(&self.graph()?).expect("a frame embeds without training");
+        if !frame.is_common() {
+            return remove_if_there(&path);
+        }
+        match frame.untrained(&self.graph()?) {
+            None => remove_if_there(&path),
+            Some(coordinates) => {
                 let shape = [coordinates.num_rows(), coordinates.num_columns()];
                 Ok(write_array(&path, &shape, coordinates.values())?)
             }

@@ -131,7 +131,7 @@ impl Pipeline<'_> {
         };
         let patch_nodes = (nodes / patches + borrowed + guests + landmarks).min(nodes);
         let size = |patch_nodes: usize| scaled_size(graph, patch_nodes);
-        let embedder = Frame::None.embedder(embed);
+        let embedder = Frame::default().embedder(embed);
         let in_flight = patches.min(current_num_threads()) as u64;
         let mut training = in_flight * embedder.memory_bytes(&size(patch_nodes), dim);
         if embed.memory_bytes > 0 {

@@ -80,6 +80,19 @@ impl ArrayFile {
         self.read(name, |reader| reader.floats::<f32>())
     }
 
+    /// The shape and the values of an array of `f64`.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::floats`].
+    pub fn doubles(&mut self, name: &str) -> Result<(Vec<usize>, Vec<f64>), FileError> {
+        self.read(name, |reader| reader.floats::<f64>())
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The shape and the values of an array of whole numbers.
     ///
     /// # Errors

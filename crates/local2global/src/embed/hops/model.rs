@@ -334,6 +334,12 @@ impl<F: Float> HopsModel<F> {
         }
     }
 
+    /// `l = ln(1 + visible degree)`; the degrees of the mask count the node itself.
+    fn measure_popularity(&mut self) {
+        let degrees = self.masked.degrees().iter();
+        self.popularity.iter_mut().zip(degrees).for_each(|(l, &degree)| *l = F::of(degree.ln()));
+    }
+
     /// The directions of all nodes, propagated over the given matrix.
     pub fn encode(&mut self, propagation: &SparseMatrix<F>) -> &Matrix<F> {
         let hop_weights = self.hop_weights();
@@ -350,14 +356,12 @@ impl<F: Float> HopsModel<F> {
 
 impl<F: Float> Model<F> for HopsModel<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
-        let Self { neighbors, edge_weights, masked, non_edges, popularity, clock, .. } = self;
+        let Self { neighbors, edge_weights, masked, non_edges, clock, .. } = self;
         clock.time(Part::Sampling, || {
             masked.draw(neighbors, edge_weights.as_deref(), seed, epoch);
             non_edges.draw(neighbors, seed, epoch);
-            // These degrees count the node itself: they are 1 + degree.
-            let degrees = masked.degrees().iter();
-            popularity.iter_mut().zip(degrees).for_each(|(l, &degree)| *l = F::of(degree.ln()));
         });
+        self.measure_popularity();
     }
 
     fn loss_and_gradients(&mut self) -> f64 {
@@ -395,5 +399,72 @@ impl<F: Float> Model<F> for HopsModel<F> {
 
     fn clock(&mut self) -> &mut Clock {
         &mut self.clock
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::nn::fixture::{Fixture, assert_close, assert_gradients_agree};
+    use crate::embed::nn::masking::Mask;
+    use crate::embed::nn::propagation::weighted_neighbors;
+
+    const NAMES: [&str; 3] = ["weights", "hop_weights", "decoder"];
+
+    /// The model where the edges of the fixture are hidden.
+    fn model(fixture: &Fixture) -> HopsModel<f64> {
+        let start = Encoder {
+            weights: fixture.matrix("gae_init_w1"),
+            hop_weights: [1.0, 0.7],
+            decoder: [5.0, -2.5, 0.1],
+        };
+        let (neighbors, weights) = weighted_neighbors(&fixture.weighted_graph());
+        let centre = fixture.matrix("masked_hops_centre").into_values();
+        let sides = (neighbors.clone(), weights.clone());
+        let mut model = HopsModel::new(fixture.matrix("x"), centre, sides, 0.5, start);
+        model.masked.hide(&neighbors, weights.as_deref(), Mask::of_fixture());
+        model.non_edges.set(&fixture.non_edges(0));
+        model.measure_popularity();
+        model
+    }
+
+    #[test]
+    fn loss_and_gradients_agree_with_pytorch() {
+        let fixture = Fixture::load();
+        let mut model = model(&fixture);
+        let loss = model.loss_and_gradients();
+        assert!((loss - fixture.matrix("masked_hops_loss").values()[0]).abs() < 1e-8);
+        for (parameter, name) in model.parameters.iter().zip(NAMES) {
+            assert_close(&parameter.gradient, &fixture.matrix(&format!("masked_hops_grad_{name}")), 1e-8);
+        }
+    }
+
+    #[test]
+    fn gradients_agree_with_finite_differences() {
+        assert_gradients_agree(&mut model(&Fixture::load()));
+    }
+
+    #[test]
+    fn the_last_column_of_a_start_stays_zero() {
+        let fixture = Fixture::load();
+        let (neighbors, _) = weighted_neighbors(&fixture.graph());
+        let input = fixture.matrix("x");
+        let start = Encoder::start(input.num_columns(), 4);
+        let mut model = HopsModel::new(input, vec![0.2, 0.1, 0.0, 0.0], (neighbors, None), 0.5, start);
+        model.draw(Seed(1), 1);
+        model.loss_and_gradients();
+        let gradient = &model.parameters[0].gradient;
+        assert!((0..gradient.num_rows()).all(|row| gradient.row(row)[3] == 0.0));
+        assert!(gradient.values().iter().any(|&value| value != 0.0));
+    }
+
+    #[test]
+    fn what_was_learned_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npz");
+        let mut encoder = Encoder::<f32>::start(5, 3);
+        encoder.decoder[2] = 0.25;
+        encoder.write(&path).unwrap();
+        assert_eq!(Encoder::read(&path).unwrap(), encoder);
     }
 }

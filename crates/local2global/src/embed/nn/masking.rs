@@ -115,7 +115,7 @@ impl<F: Float> Masked<F> {
     }
 
     /// Hides the edges that a mask says.
-    pub(super) fn hide(&mut self, neighbors: &Neighbors, weights: Option<&[f32]>, mask: Mask) {
+    pub(crate) fn hide(&mut self, neighbors: &Neighbors, weights: Option<&[f32]>, mask: Mask) {
         let num_nodes = neighbors.num_nodes();
         assert_eq!(num_nodes, self.degrees.len(), "the same nodes in every epoch");
         assert!(weights.is_none_or(|all| all.len() == neighbors.nodes().len()), "one weight per entry");

@@ -85,8 +85,18 @@ impl Config {
     /// # Ok::<(), local2global::config::ConfigError>(())
     /// ```
     pub fn new(text: &str, pairs: &[String]) -> Result<Self, ConfigError> {
-        let mut table: Table =
-            text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string()))?;
+        Self::with_preset(None, text, pairs)
+    }
+
+    /// As [`Config::new`], where a preset takes the place of the defaults.
+    ///
+    /// # Errors
+    /// As [`Config::new`].
+    pub fn with_preset(preset: Option<Preset>, text: &str, pairs: &[String]) -> Result<Self, ConfigError> {
+        let parse =
+            |text: &str| text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string()));
+        let mut table: Table = parse(preset.map_or("", Preset::text))?;
+        merge(&mut table, parse(text)?);
         for pair in pairs {
             set(&mut table, pair)?;
         }
@@ -111,6 +121,32 @@ impl Config {
     /// The settings as TOML, defaults filled in.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("settings are plain tables")
+    }
+}
+
+/// Settings that belong together, known by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The paper to the letter.
+    Paper,
+}
+
+impl Preset {
+    /// The settings, as TOML.
+    fn text(self) -> &'static str {
+        match self {
+            Self::Paper => include_str!("paper.toml"),
+        }
+    }
+}
+
+/// Puts the entries of a table over those of another, table by table.
+fn merge(under: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => merge(under, over),
+            (_, value) => drop(under.insert(key, value)),
+        }
     }
 }
 
@@ -202,6 +238,14 @@ mod tests {
         .unwrap();
         assert_eq!(config.graph.component, Component::All);
         assert!(config.graph.self_loops);
+    }
+
+    #[test]
+    fn a_preset_gives_way_to_what_is_set() {
+        let paper = Config::with_preset(Some(Preset::Paper), "[embed]\ndim = 16", &["patch.degree=5".into()]);
+        let paper = paper.unwrap();
+        assert_eq!((paper.embed.dim, paper.embed.epochs, paper.patch.degree), (16, Some(200), 5.0));
+        assert!(!paper.align.judge);
     }
 
     #[test]

@@ -1,0 +1,134 @@
+//! A frame on disk: `frame.npz` and `frame.json`.
+//!
+//! ```text
+//! hops   factors, shift, basis, centre, turn, mean_weight
+//! walks  clusters, volumes, transitions, factor, walk_settings (window, shift)
+//! both   all of these, and structure_weight
+//! ```
+
+use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use super::Frame;
+use crate::digest;
+use crate::embed::EmbedError;
+use crate::embed::choose::Choice;
+use crate::embed::hops::HopsFrame;
+use crate::embed::hops::features::FeatureMap;
+use crate::embed::nn::Matrix;
+use crate::embed::walks::WalkFrame;
+use crate::run_dir::{ArrayFile, FileError, write_arrays, write_json};
+
+const ARRAYS: &str = "frame.npz";
+const RECORD: &str = "frame.json";
+
+/// The file `frame.json`: what was chosen, and what the frame was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRecord {
+    /// What the program chose for the user, and why.
+    pub choices: Vec<Choice>,
+    /// The digest of what the frame was made from.
+    pub(super) inputs: String,
+    /// The digest of `frame.npz`.
+    arrays: String,
+}
+
+impl FrameRecord {
+    /// The record in a folder, if there is one.
+    pub fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(folder.join(RECORD)).ok()?).ok()
+    }
+}
+
+/// Writes a frame, and what it was made from.
+pub(super) fn write(
+    frame: &Frame,
+    choices: Vec<Choice>,
+    inputs: String,
+    folder: &Path,
+) -> Result<(), FileError> {
+    let path = folder.join(ARRAYS);
+    write_arrays(&path, |archive| {
+        let matrix = |matrix: &Matrix<f32>| [matrix.num_rows(), matrix.num_columns()];
+        if let Some(HopsFrame { map, centre, mean_weight, turn }) = frame.hops.as_deref() {
+            archive.add("factors", &[map.factors.len()], &map.factors)?;
+            archive.add("shift", &[map.shift.len()], &map.shift)?;
+            archive.add("basis", &matrix(&map.basis), map.basis.values())?;
+            archive.add("centre", &[centre.len()], centre)?;
+            archive.add("turn", &matrix(turn), turn.values())?;
+            archive.add("mean_weight", &[1], &[*mean_weight])?;
+        }
+        if let Some(walks) = frame.walks.as_deref() {
+            archive.add("clusters", &[walks.clusters().len()], walks.clusters())?;
+            archive.add("volumes", &[walks.volumes().len()], walks.volumes())?;
+            archive.add("transitions", &matrix(walks.transitions()), walks.transitions().values())?;
+            archive.add("factor", &matrix(walks.factor()), walks.factor().values())?;
+            archive.add("walk_settings", &[2], &[walks.window() as f64, walks.shift()])?;
+        }
+        archive.add("structure_weight", &[1], &[frame.structure_weight])
+    })?;
+    let arrays = digest::of_file(&path).map_err(FileError::at("read", &path))?;
+    write_json(&folder.join(RECORD), &FrameRecord { choices, inputs, arrays })
+}
+
+/// The frame that lies in a folder, if there is one, with its digest.
+pub(super) fn read(folder: &Path) -> Result<Option<Frame>, EmbedError> {
+    let path = folder.join(ARRAYS);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let mut file = ArrayFile::open(&path)?;
+    let hops = if file.has("basis") { Some(Arc::new(read_hops(&mut file)?)) } else { None };
+    let walks = if file.has("factor") { Some(Arc::new(read_walks(&mut file)?)) } else { None };
+    let structure_weight = file.floats("structure_weight")?.1.first().copied().unwrap_or(0.0);
+    let digest = digest::of_file(&path).map_err(FileError::at("read", &path))?;
+    Ok(Some(Frame { hops, walks, structure_weight, digest: Some(digest), ..Frame::default() }))
+}
+
+/// The frame that lies in a folder, if it was made from these inputs and is undamaged.
+pub(super) fn read_current(folder: &Path, inputs: &str) -> Option<Frame> {
+    let record = FrameRecord::read(folder).filter(|record| record.inputs == inputs)?;
+    let found = digest::of_file(&folder.join(ARRAYS)).ok()?;
+    if found == record.arrays { read(folder).ok()? } else { None }
+}
+
+/// Removes a frame that is not used any more, so that nobody takes it for current.
+pub(super) fn remove(folder: &Path) -> Result<(), FileError> {
+    for path in [folder.join(ARRAYS), folder.join(RECORD)].iter().filter(|path| path.exists()) {
+        fs::remove_file(path).map_err(FileError::at("remove", path))?;
+    }
+    Ok(())
+}
+
+fn read_hops(file: &mut ArrayFile) -> Result<HopsFrame, EmbedError> {
+    let map = FeatureMap {
+        factors: file.floats("factors")?.1,
+        shift: file.floats("shift")?.1,
+        basis: read_matrix(file, "basis")?,
+    };
+    let mean_weight = file.floats("mean_weight")?.1.first().copied().unwrap_or(1.0);
+    Ok(HopsFrame { map, centre: file.floats("centre")?.1, mean_weight, turn: read_matrix(file, "turn")? })
+}
+
+fn read_walks(file: &mut ArrayFile) -> Result<WalkFrame, EmbedError> {
+    let (_, settings) = file.doubles("walk_settings")?;
+    let &[window, shift] = &settings[..] else { return Err(not_understood(file).into()) };
+    let clusters = file.integers("clusters")?.1;
+    let volumes = file.doubles("volumes")?.1;
+    let (transitions, factor) = (read_matrix(file, "transitions")?, read_matrix(file, "factor")?);
+    WalkFrame::from_parts((window as usize, shift), clusters, volumes, transitions, factor)
+}
+
+fn read_matrix(file: &mut ArrayFile, name: &str) -> Result<Matrix<f32>, FileError> {
+    match file.floats(name)? {
+        (shape, values) if shape.len() == 2 => Ok(Matrix::from_values(shape[0], shape[1], values)),
+        _ => Err(not_understood(file)),
+    }
+}
+
+fn not_understood(file: &ArrayFile) -> FileError {
+    FileError::at("understand", file.path())(io::ErrorKind::InvalidData.into())
+}
