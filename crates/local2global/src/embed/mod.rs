@@ -33,6 +33,8 @@ pub mod dgi;
 
 pub mod spectral;
 
+pub mod walks;
+
 pub mod command;
 
 pub mod given;
