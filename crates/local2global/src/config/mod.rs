@@ -93,8 +93,9 @@ impl Config {
     /// # Errors
     /// As [`Config::new`].
     pub fn with_preset(preset: Option<Preset>, text: &str, pairs: &[String]) -> Result<Self, ConfigError> {
-        let parse =
-            |text: &str| text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string()));
+        let parse = |text: &str| {
+            text.parse().map_err(|error: toml::de::Error| ConfigError::Syntax(error.to_string()))
+        };
         let mut table: Table = parse(preset.map_or("", Preset::text))?;
         merge(&mut table, parse(text)?);
         for pair in pairs {

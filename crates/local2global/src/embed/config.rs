@@ -307,7 +307,12 @@ impl EmbedConfig {
         let is_given = self.method == EmbedMethod::Given;
         require(!is_given || has_folder, "coordinates", "empty".into(), "a folder with coordinates")?;
         require(self.window != Some(0), "window", "0".into(), "at least 1")?;
-        require(self.walk_clusters.is_none_or(|count| count > 1), "walk_clusters", "0 or 1".into(), "at least 2")?;
+        require(
+            self.walk_clusters.is_none_or(|count| count > 1),
+            "walk_clusters",
+            "0 or 1".into(),
+            "at least 2",
+        )?;
         let needs_two = matches!(self.method, EmbedMethod::Hops | EmbedMethod::Auto) && self.dim < 2;
         require(!needs_two, "dim", self.dim.to_string(), "at least 2, one of them for popularity")?;
         let needs_three = self.method == EmbedMethod::Both && self.dim < 3;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::graph::store::StoreError;
 use crate::npy::NpyError;
+use crate::partition::PartitionError;
 use crate::run_dir::FileError;
 
 /// Why a patch, or the stage, could not be embedded.
@@ -30,6 +31,10 @@ pub enum EmbedError {
     /// The nodes of a patch are not those of the graph.
     #[error("patch `{}` is unusable: {problem}", path.display())]
     Patch { path: PathBuf, problem: String },
+
+    /// The clusters of a common frame could not be made.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
 
     /// The graph could not be read.
     #[error(transparent)]

@@ -87,12 +87,12 @@ impl Components {
 }
 
 /// Disjoint sets: every node points towards the smallest of its set found so far.
-pub(super) struct Forest<I> {
+pub(crate) struct Forest<I> {
     parents: Vec<I>,
 }
 
 impl<I: NodeIndex> Forest<I> {
-    pub(super) fn new(len: usize) -> Self {
+    pub(crate) fn new(len: usize) -> Self {
         Self { parents: (0..len).map(I::from_index).collect() }
     }
 
@@ -109,7 +109,7 @@ impl<I: NodeIndex> Forest<I> {
     }
 
     /// Joins two sets; tells whether they were apart.
-    pub(super) fn join(&mut self, a: usize, b: usize) -> bool {
+    pub(crate) fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         // Towards the smaller number, so that the root is the first node of its set.
         self.parents[a.max(b)] = I::from_index(a.min(b));

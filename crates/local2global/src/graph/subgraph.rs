@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::{Graph, NodeId, NodeIndex};
 
 /// Where each node of the whole graph went, if anywhere.
-enum Renumbering {
+pub(crate) enum Renumbering {
     /// For large subgraphs: an entry for every node of the whole graph.
     Table(Vec<u32>),
     /// For small ones: an entry for the nodes that stay. Looked up, never iterated.
@@ -20,7 +20,8 @@ enum Renumbering {
 const ABSENT: u32 = u32::MAX;
 
 impl Renumbering {
-    fn new(nodes: &[NodeId], num_nodes: usize) -> Self {
+    /// Numbers distinct nodes, fewer than 2³² of them, in their order.
+    pub(crate) fn new(nodes: &[NodeId], num_nodes: usize) -> Self {
         let numbered = nodes.iter().zip(0_u32..);
         if nodes.len() < num_nodes / 16 {
             return Self::Map(numbered.map(|(node, number)| (node.0, number)).collect());
@@ -30,7 +31,9 @@ impl Renumbering {
         Self::Table(table)
     }
 
-    fn get(&self, node: NodeId) -> Option<u32> {
+    /// The number of a node, if it has one.
+    #[inline]
+    pub(crate) fn get(&self, node: NodeId) -> Option<u32> {
         match self {
             Self::Table(table) => Some(table[node.index()]).filter(|&number| number != ABSENT),
             Self::Map(map) => map.get(&node.0).copied(),
@@ -65,8 +68,8 @@ impl Graph {
             .expect("everything was selected for these nodes")
     }
 
-    /// The edges and weights between some nodes.
-    fn topology_of(&self, nodes: &[NodeId]) -> Result<Self, super::GraphError> {
+    /// The edges and weights between some nodes, ascending, without names, features and labels.
+    pub(crate) fn topology_of(&self, nodes: &[NodeId]) -> Result<Self, super::GraphError> {
         let renumbering = Renumbering::new(nodes, self.num_nodes());
         let mut offsets = Vec::with_capacity(nodes.len() + 1);
         offsets.push(0);

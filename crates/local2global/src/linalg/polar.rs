@@ -364,8 +364,7 @@ fn estimated_norm(matrix: &[f64], dim: usize) -> f64 {
     norm
 }
 
-/// A random orthogonal matrix, for tests and benchmarks: the nearest to a Gaussian one.
-#[doc(hidden)]
+/// A random orthogonal matrix: the nearest to a Gaussian one.
 pub fn random_orthogonal(dim: usize, random: &mut impl rand::Rng) -> Vec<f64> {
     use rand::RngExt;
     let gaussian: Vec<f64> = (0..dim * dim).map(|_| random.sample(rand_distr::StandardNormal)).collect();

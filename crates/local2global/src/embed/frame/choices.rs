@@ -107,8 +107,11 @@ impl Maker<'_> {
         let merit = |&(method, _, score): &(EmbedMethod, f32, f64)| {
             if rule && method != EmbedMethod::Hops { score - CLEARLY } else { score }
         };
-        let best = scores.iter().fold(scores[0], |best, other| if merit(other) > merit(&best) { *other } else { best });
-        let named: Vec<_> = scores.iter().map(|&(method, weight, score)| (name(method, weight), score)).collect();
+        let best = scores
+            .iter()
+            .fold(scores[0], |best, other| if merit(other) > merit(&best) { *other } else { best });
+        let named: Vec<_> =
+            scores.iter().map(|&(method, weight, score)| (name(method, weight), score)).collect();
         let mut choice = Choice::best("method", named);
         choice.chosen = name(best.0, best.1);
         if rule {
@@ -141,8 +144,9 @@ impl Maker<'_> {
 
     /// The graph of a trial by `walks`.
     fn walk(&self, graph: &Graph, dim: usize) -> Result<Matrix<f32>, EmbedError> {
-        let clusters = fine_clusters(graph, None, usual_clusters(graph.num_nodes()), self.seed, self.progress)
-            .map_err(partition_failed)?;
+        let clusters =
+            fine_clusters(graph, None, usual_clusters(graph.num_nodes()), self.seed, self.progress)
+                .map_err(partition_failed)?;
         let window = match self.config.window {
             Some(window) => window,
             None => {
@@ -157,11 +161,7 @@ impl Maker<'_> {
     }
 
     /// The frame of `walks`: clusters split further, and the window as set, or as does best.
-    pub(super) fn make_walks(
-        &self,
-        dim: usize,
-        choices: &mut Vec<Choice>,
-    ) -> Result<WalkFrame, EmbedError> {
+    pub(super) fn make_walks(&self, dim: usize, choices: &mut Vec<Choice>) -> Result<WalkFrame, EmbedError> {
         let graph = self.sources.graph;
         let num_clusters = self.config.walk_clusters.unwrap_or_else(|| usual_clusters(graph.num_nodes()));
         let clusters = fine_clusters(graph, self.sources.clusters, num_clusters, self.seed, self.progress)

@@ -35,7 +35,15 @@ fn even_parts(num_rows: usize, most: usize) -> usize {
 /// # Panics
 /// If the shapes do not fit.
 pub fn multiply<F: Float>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
-    multiply_panels(left, right.as_faer(), out, |_, _| {});
+    multiply_panels(left, right.as_faer(), Accum::Replace, out, |_, _| {});
+}
+
+/// Computes `out = out + left * right`.
+///
+/// # Panics
+/// If the shapes do not fit.
+pub fn multiply_add<F: Float>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
+    multiply_panels(left, right.as_faer(), Accum::Add, out, |_, _| {});
 }
 
 /// Computes `out = left * rightᵀ`, then calls `finish` with the number of the first
@@ -49,12 +57,13 @@ pub fn multiply_transposed_then<F: Float>(
     out: &mut Matrix<F>,
     finish: impl Fn(usize, &mut [F]) + Sync,
 ) {
-    multiply_panels(left, right.as_faer().transpose(), out, finish);
+    multiply_panels(left, right.as_faer().transpose(), Accum::Replace, out, finish);
 }
 
 fn multiply_panels<F: Float>(
     left: &Matrix<F>,
     right: MatRef<'_, F>,
+    accum: Accum,
     out: &mut Matrix<F>,
     finish: impl Fn(usize, &mut [F]) + Sync,
 ) {
@@ -65,7 +74,7 @@ fn multiply_panels<F: Float>(
         let num_rows = panel.len() / width;
         let rows = left.as_faer().subrows(first_row, num_rows);
         let out = faer::MatMut::from_row_major_slice_mut(panel, num_rows, width);
-        F::product(out, Accum::Replace, rows, right);
+        F::product(out, accum, rows, right);
         vectorized(
             #[inline(always)]
             || finish(first_row, panel),
@@ -155,6 +164,9 @@ mod tests {
             let mut product = Matrix::zeros(num_rows, 5);
             multiply(&a, &b, &mut product);
             assert_close(&product, a.as_faer() * b.as_faer());
+
+            multiply_add(&a, &b, &mut product);
+            assert_close(&product, faer::Scale(2.0) * (a.as_faer() * b.as_faer()));
 
             let mut back = Matrix::zeros(num_rows, 7);
             multiply_transposed_then(&c, &b, &mut back, |_, panel| panel[0] *= 1.0);

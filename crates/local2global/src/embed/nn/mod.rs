@@ -18,6 +18,7 @@
 //! pairs.rs        pairs of nodes in an order that suits the cache
 //! sampling.rs     non-edges; noise.rs  normal numbers; init.rs  first weights
 //! variational.rs  coordinates drawn from means and deviations
+//! subspace.rs     leading eigenvectors, from products with a matrix
 //! adam.rs         the optimiser; train.rs  the loop over the epochs
 //! ```
 //!
@@ -67,6 +68,8 @@ pub mod reduce;
 pub mod sampling;
 
 pub mod sparse;
+
+pub mod subspace;
 
 pub mod train;
 

@@ -16,7 +16,7 @@ use super::decoder::Decoder;
 use super::kernel::{dot, squared_distance};
 use super::noise::{Purpose, stream_index};
 use super::propagation::Neighbors;
-use crate::evaluate::ranking::area_under_curve;
+use crate::score::area_under_curve;
 use crate::seed::{Seed, Stage};
 
 /// How often the other end of a non-edge is drawn before the edge goes without.
