@@ -24,7 +24,6 @@ use local2global::embed::walks::{
 };
 use local2global::embed::{Embedder, Patch as PatchInput};
 use local2global::evaluate::classification::classification;
-use local2global::score::area_under_curve;
 use local2global::evaluate::{Coordinates, EvaluateConfig, Scenario, Score};
 use local2global::graph::held_out::hold_out;
 use local2global::graph::load::GraphConfig;
@@ -34,6 +33,7 @@ use local2global::linalg::polar::random_orthogonal;
 use local2global::partition::{NumClusters, Partition, PartitionConfig, partition};
 use local2global::patch::{Patch, PatchConfig, make_patches};
 use local2global::progress::Silent;
+use local2global::score::area_under_curve;
 use local2global::seed::{Seed, Stage};
 use rayon::prelude::*;
 

@@ -5,7 +5,10 @@
 use std::fs;
 use std::path::Path;
 
-use local2global::embed::{EmbedConfig, EmbedError, EmbedMethod, Embedding, Patch, Start, embed_patches};
+use local2global::embed::frame::Sources;
+use local2global::embed::{
+    EmbedConfig, EmbedError, EmbedMethod, Embedding, Frame, FrameKind, Patch, Start, embed_patches,
+};
 use local2global::graph::features::DenseFeatures;
 use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
 use local2global::npy;
@@ -44,8 +47,8 @@ fn graph_of(pairs: Vec<[u32; 2]>, num_nodes: usize) -> Graph {
     build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph
 }
 
-/// Every method, set up so that it can embed any patch in four dimensions.
-fn methods(folder: &Path) -> Vec<(String, EmbedConfig)> {
+/// Every method that a graph allows, set up so that it can embed any patch in four dimensions.
+fn methods(folder: &Path, graph: &Graph) -> Vec<(String, EmbedConfig)> {
     let base =
         EmbedConfig { dim: 4, epochs: Some(20), coordinates: folder.join("given"), ..EmbedConfig::default() };
     let program = folder.join("embed.py");
@@ -63,6 +66,14 @@ fn methods(folder: &Path) -> Vec<(String, EmbedConfig)> {
         let [validation, hide] = [Some(0.1), Some(0.5)];
         all.push((format!("{method:?} validated"), EmbedConfig { validation, ..named(method) }));
         all.push((format!("{method:?} unseen"), EmbedConfig { validation, hide, ..named(method) }));
+    }
+    for method in [EmbedMethod::Auto, EmbedMethod::Hops, EmbedMethod::Walks, EmbedMethod::Both] {
+        let needs_features = matches!(method, EmbedMethod::Hops | EmbedMethod::Both);
+        for frame in [FrameKind::Common, FrameKind::None] {
+            if graph.features().is_some() || !needs_features {
+                all.push((format!("{method:?} {frame:?}"), EmbedConfig { frame, ..named(method) }));
+            }
+        }
     }
     all.push(("Command".into(), named(EmbedMethod::Command)));
     all.push(("Given".into(), named(EmbedMethod::Given)));
@@ -101,11 +112,18 @@ fn give(folder: &Path, name: &str, graph: &Graph, dim: usize) {
     npy::write(&mut file, &[graph.num_nodes(), dim], &values).unwrap();
 }
 
+/// The graph as one patch, with a common frame where the method has one.
 fn embed_once(config: &EmbedConfig, graph: &Graph, seed: Seed) -> Result<Embedding, EmbedError> {
     config.check()?;
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let patch = Patch { name: "patch-00000", graph, nodes: &nodes, seed };
-    config.embedder().embed(&patch, config.dim, 0, seed, &Silent)
+    let patch = Patch { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed };
+    let folder = tempfile::tempdir().unwrap();
+    let frame = Frame::prepare(&Sources { graph, clusters: None }, config, seed, folder.path(), &Silent)?;
+    frame.embedder(config).embed(&patch, config.dim, 0, seed, &Silent)
+}
+
+fn vgae() -> EmbedConfig {
+    EmbedConfig { method: EmbedMethod::Vgae, ..EmbedConfig::default() }
 }
 
 /// The share of nodes that fit their own block better than any other, on average over
@@ -139,7 +157,7 @@ fn blocks_of_a_planted_graph_are_separated() {
     for with_features in [true, false] {
         let graph = planted(with_features);
         give(folder.path(), "patch-00000", &graph, 4);
-        for (name, config) in methods(folder.path()) {
+        for (name, config) in methods(folder.path(), &graph) {
             // Without features, infomax has only the structure, which so few epochs do not exploit.
             if config.method == EmbedMethod::Dgi && !with_features {
                 continue;
@@ -159,12 +177,13 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let folder = tempfile::tempdir().unwrap();
     let graph = planted(true);
     give(folder.path(), "patch-00000", &graph, 4);
-    for (name, config) in methods(folder.path()) {
+    for (name, config) in methods(folder.path(), &graph) {
         let embed = |seed| embed_once(&config, &graph, seed).unwrap().coordinates;
         let first = embed(Seed(1));
         assert_eq!(first, embed(Seed(1)), "{name}");
         // Spectral coordinates converge to the same, and given ones are what they are.
-        if !matches!(config.method, EmbedMethod::Spectral | EmbedMethod::Given) {
+        let converges = matches!(config.method, EmbedMethod::Spectral | EmbedMethod::Given);
+        if !converges {
             assert_ne!(first, embed(Seed(2)), "{name}");
         }
     }
@@ -175,6 +194,7 @@ fn patches_with_a_common_start_begin_with_the_same_weights() {
     // With a rate of almost nothing, coordinates are those of the first weights. Two patches that
     // share a component of the graph see the same of it.
     let graph = graph_of(vec![[0, 1], [1, 2], [0, 2], [3, 4], [5, 6]], 7);
+    let whole = &graph;
     let patches = [[0, 1, 2, 3, 4].as_slice(), &[0, 1, 2, 5, 6]].map(|nodes| {
         let nodes: Vec<NodeId> = nodes.iter().map(|&node| NodeId(node)).collect();
         (graph.subgraph(&nodes), nodes)
@@ -191,7 +211,7 @@ fn patches_with_a_common_start_begin_with_the_same_weights() {
             };
             [0, 1].map(|index| {
                 let (graph, nodes) = &patches[index];
-                let patch = Patch { name: "patch", graph, nodes, seed: Seed(1) };
+                let patch = Patch { name: "patch", graph, nodes, whole, seed: Seed(1) };
                 let own_seed = Seed(2 + index as u64);
                 let embedding = config.embedder().embed(&patch, 4, run, own_seed, &Silent).unwrap();
                 embedding.coordinates.values()[..3 * 4].to_vec()
@@ -213,7 +233,7 @@ fn training_on_hidden_edges_and_stopping_by_validation_leave_their_traces() {
         validation: Some(0.1),
         hide: Some(0.5),
         patience: Some(4),
-        ..EmbedConfig::default()
+        ..vgae()
     };
     let record = embed_once(&config, &planted(true), Seed(1)).unwrap().record;
     let best = record.best_epoch.unwrap();
@@ -227,7 +247,7 @@ fn threads_do_not_change_a_byte() {
     let graph = planted(true);
     let folder = tempfile::tempdir().unwrap();
     give(folder.path(), "patch-00000", &graph, 4);
-    for (name, config) in methods(folder.path()) {
+    for (name, config) in methods(folder.path(), &graph) {
         let config = EmbedConfig { dim: 20, epochs: Some(10), ..config };
         give(folder.path(), "patch-00000", &graph, 20);
         let on = |num_threads: usize| {
@@ -252,7 +272,7 @@ fn tiny_patches_are_embedded_by_every_method() {
     ];
     for (what, graph) in tiny {
         give(folder.path(), "patch-00000", &graph, 4);
-        for (name, config) in methods(folder.path()) {
+        for (name, config) in methods(folder.path(), &graph) {
             let embedding = embed_once(&config, &graph, Seed(1))
                 .unwrap_or_else(|error| panic!("{name}, {what}: {error}"));
             assert_eq!(embedding.coordinates.num_rows(), graph.num_nodes(), "{name}, {what}");
@@ -298,11 +318,7 @@ fn a_failing_program_is_quoted() {
 
 #[test]
 fn a_learning_rate_that_is_too_large_is_an_error_with_advice() {
-    let config = EmbedConfig {
-        dim: 4,
-        learning_rate: Some(serde_json::from_str("1e30").unwrap()),
-        ..EmbedConfig::default()
-    };
+    let config = EmbedConfig { dim: 4, learning_rate: Some(serde_json::from_str("1e30").unwrap()), ..vgae() };
     let error = embed_once(&config, &planted(true), Seed(1)).unwrap_err();
     assert!(error.to_string().starts_with("loss of patch-00000 became"), "{error}");
     assert!(error.hint().unwrap().contains("learning_rate"));
@@ -315,7 +331,7 @@ fn patches() -> Vec<Vec<NodeId>> {
 }
 
 fn quick() -> EmbedConfig {
-    EmbedConfig { dim: 4, epochs: Some(5), runs: 3, ..EmbedConfig::default() }
+    EmbedConfig { dim: 4, epochs: Some(5), runs: 3, ..vgae() }
 }
 
 fn embed_all(folder: &Path, config: &EmbedConfig, only: Option<&[usize]>) -> Result<String, EmbedError> {

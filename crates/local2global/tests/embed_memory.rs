@@ -59,7 +59,7 @@ fn peak_bytes(config: &EmbedConfig, whole: &Graph, nodes: &[NodeId]) -> f64 {
     let before = IN_USE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let graph = whole.subgraph(nodes);
-    let patch = Patch { name: "patch-00000", graph: &graph, nodes, seed: Seed(1) };
+    let patch = Patch { name: "patch-00000", graph: &graph, nodes, whole, seed: Seed(1) };
     config.embedder().embed(&patch, config.dim, 0, Seed(1), &Silent).unwrap();
     (PEAK.load(Ordering::Relaxed) - before) as f64
 }
@@ -73,7 +73,7 @@ fn the_estimate_is_close_to_what_is_allocated() {
         let whole = graph(num_nodes, features);
         let nodes: Vec<NodeId> = whole.nodes().collect();
         // The first matrix product of a thread sets a workspace aside, once for all patches.
-        let first = EmbedConfig { epochs: Some(1), ..EmbedConfig::default() };
+        let first = EmbedConfig { method: EmbedMethod::Vgae, epochs: Some(1), ..EmbedConfig::default() };
         pool.install(|| peak_bytes(&first, &whole, &nodes));
         for method in [EmbedMethod::Vgae, EmbedMethod::Gae, EmbedMethod::Dgi, EmbedMethod::Spectral] {
             for (dim, patience, validation, hide) in [(8, 0, 0.0, 0.0), (64, 5, 0.0, 0.0), (8, 5, 0.2, 0.5)] {

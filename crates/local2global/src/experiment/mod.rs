@@ -57,8 +57,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::embed::EmbedMethod;
 use crate::embed::memory::PatchSize;
-use crate::embed::{EmbedMethod, Frame};
 use crate::evaluate::reconstruction::sample_non_edges;
 use crate::graph::{Graph, NodeId};
 use crate::memory;
@@ -172,8 +172,7 @@ pub fn experiment(
 /// Refuses what would fail after hours of training.
 fn check(graph: &Graph, config: &Config, largest: usize) -> Result<(), ExperimentError> {
     let whole: Vec<NodeId> = graph.nodes().collect();
-    let training =
-        Frame::default().embedder(&config.embed).memory_bytes(&PatchSize::new(graph, &whole), largest);
+    let training = config.embed.embedder().memory_bytes(&PatchSize::new(graph, &whole), largest);
     // At least two patches have a rotation each.
     let needed = training.saturating_add((16 * largest as u64).saturating_mul(largest as u64));
     if let Some(there) = memory::far_below(needed) {

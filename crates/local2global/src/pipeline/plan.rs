@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::{GraphSource, Pipeline, PipelineError, Reason, StageName};
 use crate::align::{AlignMethod, centroid};
 use crate::config::Config;
-use crate::embed::Frame;
 use crate::embed::memory::PatchSize;
 use crate::graph::{Features, Graph, builtin, store};
 use crate::patch::{Cover, Landmarks};
@@ -131,7 +130,7 @@ impl Pipeline<'_> {
         };
         let patch_nodes = (nodes / patches + borrowed + guests + landmarks).min(nodes);
         let size = |patch_nodes: usize| scaled_size(graph, patch_nodes);
-        let embedder = Frame::default().embedder(embed);
+        let embedder = embed.embedder();
         let in_flight = patches.min(current_num_threads()) as u64;
         let mut training = in_flight * embedder.memory_bytes(&size(patch_nodes), dim);
         if embed.memory_bytes > 0 {

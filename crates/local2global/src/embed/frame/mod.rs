@@ -237,6 +237,11 @@ impl EmbedMethod {
 }
 
 impl EmbedConfig {
+    /// The embedder that these settings describe, where patches are sent nothing.
+    pub fn embedder(&self) -> Box<dyn Embedder> {
+        Frame::default().embedder(self)
+    }
+
     /// Whether patches of a method are sent a frame.
     pub fn has_common_frame(&self, method: EmbedMethod) -> bool {
         let can = matches!(method, EmbedMethod::Hops | EmbedMethod::Walks | EmbedMethod::Both);
