@@ -229,12 +229,13 @@ def evaluate(
     *,
     full: Optional[ArrayLike] = None,
     no_trans: Optional[ArrayLike] = None,
+    untrained: Optional[ArrayLike] = None,
     random_state: Optional[int] = 0,
     threads: Optional[int] = None,
     progress: Progress = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Score an embedding, one row per node of the graph.
+    """Score an embedding, one row per node of the graph, beside baselines without training.
 
     Parameters
     ----------
@@ -242,8 +243,9 @@ def evaluate(
         A `Graph`, or anything that `read_graph` takes.
     embedding
         The stitched embedding, called `l2g` in the scores.
-    full, no_trans
-        Others to compare it with: trained on the whole graph, and without transforms.
+    full, no_trans, untrained
+        Others to compare it with: trained on the whole graph, without transforms, and the model
+        before training.
     **options
         The settings of the table `[evaluate]`: `tasks=["reconstruction"]` (by default also
         `"link-prediction"` if edges were held out, and `"classification"` if there are labels),
@@ -252,8 +254,10 @@ def evaluate(
     Returns
     -------
     dict
-        What `scores.json` holds: `auc`, by scenario, is the probability that an edge scores
-        higher than a non-edge.
+        What `scores.json` holds: `auc`, by contender, is the probability that an edge scores
+        higher than a non-edge. Contenders are the embeddings, under their names above, and the
+        baselines `degrees`, `features` and `smoothed` (features smoothed twice over the graph).
+        `findings` say in words what the comparison means.
 
     Examples
     --------
@@ -264,7 +268,7 @@ def evaluate(
     """
     settings = make_settings({"evaluate": options}, random_state=random_state)
     whole: Graph = as_graph(graph, threads=threads)
-    given = {"l2g": embedding, "full": full, "no_trans": no_trans}
+    given = {"l2g": embedding, "full": full, "no_trans": no_trans, "untrained": untrained}
     rows = [
         (name, plain(to_numpy(values), np.float32))
         for name, values in given.items()

@@ -66,6 +66,13 @@ fn all_tasks_are_scored_and_stitching_beats_no_transforms() {
     assert!(number("/classification/accuracy/l2g/mean") > 0.4, "{found}");
     assert!(number("/classification/macro_f1/l2g/std") > 0.0, "{found}");
     assert!(found["auc"]["full"].is_null() && number("/seconds") > 0.0);
+    for baseline in ["smoothed", "features"] {
+        assert!(number(&format!("/classification/accuracy/{baseline}/mean")) > 0.5, "{found}");
+        assert!(number(&format!("/link_prediction/matched/cosine/auc/{baseline}")) > 0.6, "{found}");
+    }
+    assert!(number("/link_prediction/auc/degrees") > number("/link_prediction/matched/auc/degrees") + 0.1);
+    assert!(number("/link_prediction/best/l2g/auc") >= number("/link_prediction/auc/l2g"));
+    assert!(found["findings"][0].as_str().unwrap().starts_with("against unaligned, aligning"), "{found}");
     let written: Value = serde_json::from_slice(&run.scores()).unwrap();
     assert_eq!(written["classification"], found["classification"]);
     assert!(written["seconds"].is_null());
@@ -109,8 +116,10 @@ fn a_full_embedding_and_a_given_split_are_used() {
     let line = |(row, id): (usize, &u64)| format!("{id},{}\n", if row % 3 == 0 { "train" } else { "test" });
     fs::write(run.path().join("split.csv"), ids.values.iter().enumerate().map(line).collect::<String>())
         .unwrap();
+    write_array(&full.with_file_name("untrained.npy"), &stitched.shape, &stitched.values).unwrap();
     let found = run.json(&["evaluate", "run", "--split", "split.csv", "--json"]);
     assert_eq!(found["auc"]["full"], found["auc"]["l2g"]);
+    assert_eq!(found["auc"]["untrained"], found["auc"]["l2g"]);
     let classes = &found["classification"];
     assert_eq!((&classes["train_nodes"], &classes["repeats"]), (&829.into(), &1.into()));
     assert_eq!(classes["accuracy"]["full"], classes["accuracy"]["l2g"]);
@@ -123,12 +132,17 @@ fn people_read_a_table() {
     assert!(output.status.success() && output.stdout.is_empty(), "{}", stderr(&output));
     let table = stderr(&output);
     for text in [
-        "reconstruction   l2g AUC 0.",
+        "reconstruction                      AUC    AP",
+        "                 stitched           0.",
         "on a sample of 1 000 of 4 562 edges and 1 000 non-edges",
-        "link prediction  l2g AUC 0.",
-        "on 507 held-out edges and 507 non-edges",
-        "classification   l2g accuracy 0.",
+        "link prediction                     inner product  cosine  matched: inner product  cosine",
+        "                 degrees            0.",
+        "AUC on 507 held-out edges and 507 uniform non-edges; matched: 507 non-edges with the degrees",
+        "classification                      accuracy       micro F1       macro F1",
+        "                 smoothed features  0.",
         "on a sample of 1 000 of 2 485 labelled nodes, 2 random splits: ",
+        "in words         against unaligned, aligning ",
+        "                 against smoothed features, training loses ",
     ] {
         assert!(table.contains(text), "`{text}` in\n{table}");
     }

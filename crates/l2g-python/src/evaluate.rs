@@ -1,6 +1,6 @@
 //! Stage 6: how good is it.
 
-use local2global::evaluate::{ByScenario, Coordinates, Scenario};
+use local2global::evaluate::{ByContender, Contender, Coordinates};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use crate::json::to_python;
 use crate::settings::Settings;
 use crate::work::Work;
 
-/// Scores embeddings of a graph, given with the names of their scenarios.
+/// Scores embeddings of a graph, given with their keys in the scores.
 #[pyfunction]
 #[pyo3(signature = (graph, embeddings, settings, threads=None, progress=None))]
 pub(crate) fn evaluate<'py>(
@@ -21,8 +21,8 @@ pub(crate) fn evaluate<'py>(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let named = embeddings.iter().map(|(name, array)| Ok((scenario(name)?, coordinates(array)?)));
-    let embeddings: ByScenario<Coordinates<'_>> = named.collect::<PyResult<_>>()?;
+    let named = embeddings.iter().map(|(name, array)| Ok((contender(name)?, coordinates(array)?)));
+    let embeddings: ByContender<Coordinates<'_>> = named.collect::<PyResult<_>>()?;
     let (graph, config) = (graph.graph(), &settings.config);
     let scores = Work::new(threads, progress).run(py, |progress| {
         local2global::evaluate::evaluate(graph, &embeddings, &config.evaluate, config.seed, progress)
@@ -30,13 +30,9 @@ pub(crate) fn evaluate<'py>(
     to_python(py, &scores)
 }
 
-fn scenario(name: &str) -> PyResult<Scenario> {
-    match name {
-        "full" => Ok(Scenario::Full),
-        "l2g" => Ok(Scenario::L2g),
-        "no_trans" => Ok(Scenario::NoTrans),
-        other => Err(PyValueError::new_err(format!("there is no scenario `{other}`"))),
-    }
+fn contender(name: &str) -> PyResult<Contender> {
+    let found = Contender::EMBEDDINGS.into_iter().find(|contender| contender.to_string() == name);
+    found.ok_or_else(|| PyValueError::new_err(format!("there is no embedding called `{name}`")))
 }
 
 fn coordinates<'a>(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Coordinates<'a>> {

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use local2global::evaluate::{ClassificationScores, EvaluateConfig, PairScores, Scores, Spread, Task};
+use local2global::evaluate::link_prediction::LinkRankings;
+use local2global::evaluate::{
+    ClassificationScores, Contender, EvaluateConfig, LinkScores, PairScores, Score, Scores, Spread, Task,
+};
 use local2global::memory;
 use local2global::pipeline::{GraphSource, Pipeline, PipelineError, StageName};
 use serde::Serialize;
@@ -15,12 +18,15 @@ use crate::output::{bytes, grouped};
 
 /// Score the embedding of a run.
 ///
-/// Compares the stitched embedding (l2g) with the mean over patches without transforms
-/// (no-trans) and, if `6-evaluation/full.npy` is there, with one trained on the whole graph
-/// (full). Reconstruction tells the edges of the graph from as many non-edges. Link prediction
-/// does so for edges held out by `l2g graph --hold-out`. Classification trains logistic
-/// regression on some labelled nodes and tests it on the others. Writes
-/// `6-evaluation/scores.json`.
+/// Compares the stitched embedding with patches that are not aligned, with training on the
+/// whole graph (`6-evaluation/full.npy`) and the untrained model (`6-evaluation/untrained.npy`)
+/// where those files are there, and with baselines that need no training: features smoothed
+/// twice over the graph, raw features, and degrees. Reconstruction tells the edges of the graph
+/// from as many non-edges. Link prediction does so for edges held out by `l2g graph --hold-out`,
+/// by inner product and by cosine, against uniform non-edges and against ones with the degrees
+/// of the edges. Classification trains logistic regression on some labelled nodes and tests it
+/// on the others. Writes `6-evaluation/scores.json`, where the stitched embedding is called
+/// `l2g`, the unaligned one `no_trans` and that of the whole graph `full`.
 ///
 /// Large graphs are sampled, and the table says so. Settings are those of the table
 /// `[evaluate]`, as in `--set evaluate.train_share=0.5`.
@@ -36,11 +42,12 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "TASKS", value_delimiter = ',')]
     tasks: Option<Vec<TaskArg>>,
 
-    /// The most edges, and the most labelled nodes, to use; more are sampled [default: 1000000]
+    /// The most edges, and the most labelled nodes, to use; more are sampled [default: 1000000
+    /// edges, 100000 nodes]
     #[arg(long, value_name = "N")]
     samples: Option<usize>,
 
-    /// How many random splits to classify nodes on [default: 10]
+    /// How many random splits to classify nodes on [default: 10, above 20000 nodes 3]
     #[arg(long, value_name = "N", conflicts_with = "split")]
     repeats: Option<usize>,
 
@@ -99,41 +106,100 @@ fn settings(args: &EvaluateArgs, config: &EvaluateConfig) -> EvaluateConfig {
     let mut config = config.clone();
     let tasks = args.tasks.as_ref().map(|tasks| tasks.iter().map(|&task| task.into()).collect());
     config.tasks = tasks.or(config.tasks);
-    config.samples = args.samples.unwrap_or(config.samples);
-    config.repeats = args.repeats.unwrap_or(config.repeats);
+    config.samples = args.samples.or(config.samples);
+    config.repeats = args.repeats.or(config.repeats);
     config.split = args.split.clone().or(config.split);
     config
 }
 
-/// The scores, as rows of a table.
+/// The scores, as rows of a table: a block for each task, then what they mean.
 pub(crate) fn rows(scores: &Scores) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     if let Some(pairs) = &scores.reconstruction {
-        rows.push(("reconstruction", rankings(pairs)));
-        rows.push(("", counts(pairs, "edges")));
+        rows.extend(named(Task::Reconstruction, pair_lines(pairs)));
     }
-    if let Some(pairs) = &scores.link_prediction {
-        rows.push(("link prediction", rankings(pairs)));
-        rows.push(("", counts(pairs, "held-out edges")));
+    if let Some(links) = &scores.link_prediction {
+        rows.extend(named(Task::LinkPrediction, link_lines(links)));
     }
     if let Some(classes) = &scores.classification {
-        rows.extend(class_rows(classes));
+        rows.extend(named(Task::Classification, class_lines(classes)));
+        if classes.unfinished_fits > 0 {
+            let text = format!("{} classifiers did not reach their optimum", classes.unfinished_fits);
+            rows.push(("warning", text));
+        }
     }
-    rows.extend(scores.left_out.iter().map(|(task, reason)| (task.name(), format!("left out: {reason}"))));
+    rows.extend(scores.left_out.iter().map(|(&task, reason)| (task.name(), left_out(task, reason))));
+    let names = std::iter::once("in words").chain(std::iter::repeat(""));
+    rows.extend(names.zip(scores.findings.iter().cloned()));
     rows
 }
 
-/// `l2g AUC 0.994 AP 0.993; no-trans AUC 0.871 AP 0.866`.
-fn rankings(pairs: &PairScores) -> String {
-    let each = pairs.auc.iter().map(|(scenario, auc)| {
-        format!("{scenario} AUC {auc:.3} AP {:.3}", pairs.average_precision[scenario])
-    });
-    each.collect::<Vec<_>>().join("; ")
+/// Why a task is missing, and how to get it.
+fn left_out(task: Task, reason: &str) -> String {
+    match task {
+        Task::LinkPrediction => format!("left out: {reason}; rerun with --hold-out 0.1"),
+        _ => format!("left out: {reason}"),
+    }
 }
 
-fn counts(pairs: &PairScores, what: &str) -> String {
-    let edges = sample_of(pairs.edges, pairs.of_edges, what);
-    format!("on {edges} and {} non-edges", grouped(pairs.non_edges))
+/// Lines under the name of a task.
+fn named(task: Task, lines: Vec<String>) -> impl Iterator<Item = (&'static str, String)> {
+    std::iter::once(task.name()).chain(std::iter::repeat("")).zip(lines)
+}
+
+/// A heading and a line for each contender, columns under each other.
+fn block<'a>(
+    heading: &[&str],
+    contenders: impl Iterator<Item = &'a Contender>,
+    cells: impl Fn(Contender) -> Vec<String>,
+) -> Vec<String> {
+    let mut lines = vec![("", heading.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())];
+    lines.extend(contenders.map(|&contender| (contender.name(), cells(contender))));
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let of_column = |column: usize| lines.iter().map(move |(_, cells)| cells[column].chars().count()).max();
+    let widths: Vec<usize> = (0..heading.len()).map(|column| of_column(column).unwrap_or(0)).collect();
+    let line = |(name, cells): &(&str, Vec<String>)| {
+        let cells = cells.iter().zip(&widths).map(|(cell, &width)| format!("  {cell:<width$}"));
+        format!("{name:<width$}{}", cells.collect::<String>()).trim_end().to_owned()
+    };
+    lines.iter().map(line).collect()
+}
+
+/// A score to three digits; nothing where there is none.
+fn digits(score: Option<&f64>) -> String {
+    score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"))
+}
+
+fn pair_lines(pairs: &PairScores) -> Vec<String> {
+    let mut lines = block(&["AUC", "AP"], pairs.auc.keys(), |contender| {
+        vec![digits(pairs.auc.get(&contender)), digits(pairs.average_precision.get(&contender))]
+    });
+    let edges = sample_of(pairs.edges, pairs.of_edges, "edges");
+    lines.push(format!("on {edges} and {} non-edges", grouped(pairs.non_edges)));
+    lines
+}
+
+fn link_lines(links: &LinkScores) -> Vec<String> {
+    let name = match links.score {
+        Score::InnerProduct => "inner product",
+        Score::Distance => "distance",
+        Score::Cosine => "cosine",
+    };
+    let sides: Vec<&LinkRankings> = [&links.uniform].into_iter().chain(&links.matched).collect();
+    let heading = [name, "cosine", &format!("matched: {name}"), "cosine"];
+    let mut lines = block(&heading[..2 * sides.len()], links.uniform.best.keys(), |contender| {
+        let both = |side: &LinkRankings| {
+            [digits(side.by_score.auc.get(&contender)), digits(side.cosine.auc.get(&contender))]
+        };
+        sides.iter().flat_map(|side| both(side)).collect()
+    });
+    let edges = sample_of(links.edges, links.of_edges, "held-out edges");
+    let non_edges = grouped(links.uniform.non_edges);
+    let matched = links.matched.as_ref().map_or(String::new(), |matched| {
+        format!("; matched: {} non-edges with the degrees of the edges", grouped(matched.non_edges))
+    });
+    lines.push(format!("AUC on {edges} and {non_edges} uniform non-edges{matched}"));
+    lines
 }
 
 /// `5 069 edges`, or `a sample of 1 000 000 of 12 345 678 edges`.
@@ -144,32 +210,26 @@ fn sample_of(count: usize, total: usize, what: &str) -> String {
     }
 }
 
-fn class_rows(scores: &ClassificationScores) -> Vec<(&'static str, String)> {
-    let quality = |(scenario, accuracy): (_, &Spread)| {
-        let micro = spread(&scores.micro_f1[scenario]);
-        let macros = spread(&scores.macro_f1[scenario]);
-        format!("{scenario} accuracy {}, micro F1 {micro}, macro F1 {macros}", spread(accuracy))
-    };
-    let names = std::iter::once("classification").chain(std::iter::repeat(""));
-    let mut rows: Vec<_> = names.zip(scores.accuracy.iter().map(quality)).collect();
+fn class_lines(scores: &ClassificationScores) -> Vec<String> {
+    let heading = ["accuracy", "micro F1", "macro F1"];
+    let mut lines = block(&heading, scores.accuracy.keys(), |contender| {
+        let measures = [&scores.accuracy, &scores.micro_f1, &scores.macro_f1];
+        measures.map(|by_contender| spread(&by_contender[&contender])).to_vec()
+    });
     let (train, test) = (grouped(scores.train_nodes), grouped(scores.test_nodes));
     let parts = format!("{train} nodes to train on, {test} to test on");
-    rows.push(match scores.given_split {
-        true => ("", format!("on the given split, {parts}")),
+    lines.push(match scores.given_split {
+        true => format!("on the given split, {parts}"),
         false => {
             let nodes = sample_of(scores.nodes, scores.of_nodes, "labelled nodes");
             let plural = if scores.repeats == 1 { "" } else { "s" };
-            ("", format!("on {nodes}, {} random split{plural}: {parts}", scores.repeats))
+            format!("on {nodes}, {} random split{plural}: {parts}", scores.repeats)
         }
     });
     if scores.multi_label {
-        rows.push(("", format!("nodes have several of {} classes", scores.classes)));
+        lines.push(format!("nodes have several of {} classes", scores.classes));
     }
-    if scores.unfinished_fits > 0 {
-        let text = format!("{} classifiers did not reach their optimum", scores.unfinished_fits);
-        rows.push(("warning", text));
-    }
-    rows
+    lines
 }
 
 /// `0.812 ± 0.009`.

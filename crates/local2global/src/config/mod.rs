@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(Config::new(&staged.to_toml(), &[]).unwrap(), staged);
         let pairs = ["graph.hold_out=0.1".into(), "evaluate.tasks=[\"link-prediction\"]".into()];
         let scored = Config::new("[evaluate]\nsamples = 50", &pairs).unwrap();
-        assert_eq!((scored.graph.hold_out, scored.evaluate.samples), (0.1, 50));
+        assert_eq!((scored.graph.hold_out, scored.evaluate.samples), (0.1, Some(50)));
         assert_eq!(Config::new(&scored.to_toml(), &[]).unwrap(), scored);
     }
 

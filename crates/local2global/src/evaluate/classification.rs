@@ -7,17 +7,20 @@
 //! Convention: nodes without a class are left out.
 //! The spread over splits is the standard deviation of a sample; splits overlap, so it is
 //! not a standard error. Nothing is tuned: the penalty is a setting.
-//! Cost: a fit per split and embedding. Chance: one stream per split, the same for all
-//! embeddings.
+//! Where there are many nodes, there are fewer splits, and the scores say how many.
+//! Cost: a fit per split and contender. Chance: one stream per split, the same for all
+//! contenders.
 
 use rand::seq::index;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::logistic::{LIMITS, Problem};
+use super::design::Source;
+use super::logistic::Problem;
 use super::quality::{Quality, Spread};
+use super::scaling::Scale;
 use super::split::is_labelled;
-use super::{ByScenario, Coordinates, EvaluateConfig, EvaluateError, Scenario, Split, Stream, Task};
+use super::{ByContender, Contender, Entry, EvaluateConfig, EvaluateError, Split, Stream, Task};
 use crate::graph::labels::LabelKind;
 use crate::graph::{Graph, Labels, NodeId};
 use crate::progress::Progress;
@@ -45,24 +48,31 @@ pub struct ClassificationScores {
     pub repeats: usize,
     /// The penalty on squared weights.
     pub l2: f64,
+    /// How coordinates were scaled; before there was a choice, by column.
+    #[serde(default = "by_column")]
+    pub scale: Scale,
     /// Fits that ended before the gradient was small; 0 if all is well.
     pub unfinished_fits: usize,
     /// The share of test nodes that were classified right.
-    pub accuracy: ByScenario<Spread>,
+    pub accuracy: ByContender<Spread>,
     /// F1 of all decisions together.
-    pub micro_f1: ByScenario<Spread>,
+    pub micro_f1: ByContender<Spread>,
     /// The mean of the F1 of each class.
-    pub macro_f1: ByScenario<Spread>,
+    pub macro_f1: ByContender<Spread>,
 }
 
-/// Classifies the nodes of a graph from each embedding.
+fn by_column() -> Scale {
+    Scale::Columns
+}
+
+/// Classifies the nodes of a graph by what each contender has of them.
 ///
 /// # Errors
 /// [`EvaluateError`] if there are no labels, fewer than two classes or no nodes to train or
 /// test on, if a given split cannot be read, or if `progress` says so.
 pub fn classification(
     graph: &Graph,
-    embeddings: &ByScenario<Coordinates<'_>>,
+    entries: &ByContender<Entry<'_>>,
     config: &EvaluateConfig,
     seed: Seed,
     progress: &dyn Progress,
@@ -73,18 +83,23 @@ pub fn classification(
     let splits = match &config.split {
         Some(path) => vec![Split::read(path, graph)?.labelled(labels)],
         None => {
-            nodes = sampled(nodes, config.samples, seed);
+            nodes = sampled(nodes, config.num_labelled(), seed);
             random_splits(labels, &nodes, config, seed)
         }
     };
     check_splits(labels, &nodes, &splits)?;
-    let outcomes = train_all(labels, embeddings, &splits, config.l2, progress)?;
+    let mut sources = ByContender::new();
+    for (&contender, entry) in entries {
+        let source = entry.classifier_source(labels.num_classes(), config.scale);
+        sources.extend(source.map(|source| (contender, source)));
+    }
+    let outcomes = train_all(labels, &sources, &splits, config.l2, progress)?;
     let spread = |value: fn(&Quality) -> f64| {
-        let of_scenario = |&scenario: &Scenario| {
-            let same = outcomes.iter().filter(|outcome| outcome.scenario == scenario);
-            (scenario, Spread::of(&same.map(|outcome| value(&outcome.quality)).collect::<Vec<_>>()))
+        let of_contender = |&contender: &Contender| {
+            let same = outcomes.iter().filter(|outcome| outcome.contender == contender);
+            (contender, Spread::of(&same.map(|outcome| value(&outcome.quality)).collect::<Vec<_>>()))
         };
-        embeddings.keys().map(of_scenario).collect()
+        sources.keys().map(of_contender).collect()
     };
     let (train_nodes, test_nodes) = (splits[0].train.len(), splits[0].test.len());
     Ok(ClassificationScores {
@@ -97,6 +112,7 @@ pub fn classification(
         given_split: config.split.is_some(),
         repeats: splits.len(),
         l2: config.l2,
+        scale: config.scale,
         unfinished_fits: outcomes.iter().filter(|outcome| !outcome.converged).count(),
         accuracy: spread(|quality| quality.accuracy),
         micro_f1: spread(|quality| quality.micro_f1),
@@ -119,7 +135,7 @@ fn sampled(nodes: Vec<NodeId>, count: usize, seed: Seed) -> Vec<NodeId> {
 fn random_splits(labels: &Labels, nodes: &[NodeId], config: &EvaluateConfig, seed: Seed) -> Vec<Split> {
     let stream = |repeat| seed.stream(Stage::Evaluate, Stream::Splits as u64 + repeat);
     let split = |repeat| Split::random(labels, nodes, config.train_share, &mut stream(repeat));
-    (0..config.repeats as u64).map(split).collect()
+    (0..config.num_splits(nodes.len()) as u64).map(split).collect()
 }
 
 /// Checks that there are two classes, and nodes in both parts of every split.
@@ -143,33 +159,43 @@ fn check_splits(labels: &Labels, nodes: &[NodeId], splits: &[Split]) -> Result<(
 
 /// What became of one classifier.
 struct Outcome {
-    scenario: Scenario,
+    contender: Contender,
     quality: Quality,
     converged: bool,
+    weights: Vec<f64>,
 }
 
-/// A classifier for every embedding and split, by embedding.
+/// A classifier for every contender and split. Those for the first split come first; the
+/// others start from their weights.
 fn train_all(
     labels: &Labels,
-    embeddings: &ByScenario<Coordinates<'_>>,
+    sources: &ByContender<Source<'_>>,
     splits: &[Split],
     l2: f64,
     progress: &dyn Progress,
 ) -> Result<Vec<Outcome>, EvaluateError> {
-    let jobs: Vec<(Scenario, &Split)> =
-        embeddings.keys().flat_map(|&scenario| splits.iter().map(move |split| (scenario, split))).collect();
-    progress.begin(Task::Classification.name(), jobs.len() as u64, "classifiers");
-    let outcomes = jobs.par_iter().map(|&(scenario, split)| {
+    let train = |contender: Contender, split: &Split, start: Option<&[f64]>| {
         super::check_not_cancelled(progress)?;
-        let model = Problem::new(embeddings[&scenario], labels, &split.train, l2).fit(LIMITS);
+        let model = Problem::new(sources[&contender], labels, &split.train, l2).fit(start);
         let found = model.classify(&split.test);
         let quality = Quality::of(&truth(labels, &split.test), &found, labels.num_classes());
         progress.advance(1);
-        Ok(Outcome { scenario, quality, converged: model.fit.converged })
+        Ok(Outcome { contender, quality, converged: model.fit.converged, weights: model.fit.point })
+    };
+    progress.begin(Task::Classification.name(), (sources.len() * splits.len()) as u64, "classifiers");
+    let contenders: Vec<Contender> = sources.keys().copied().collect();
+    let first = contenders.par_iter().map(|&contender| train(contender, &splits[0], None));
+    let mut outcomes = first.collect::<Result<Vec<_>, EvaluateError>>()?;
+    let jobs: Vec<(&Outcome, &Split)> =
+        outcomes.iter().flat_map(|first| splits[1..].iter().map(move |split| (first, split))).collect();
+    let others = jobs.par_iter().map(|(first, split)| {
+        let outcome = train(first.contender, split, Some(&first.weights))?;
+        Ok(Outcome { weights: Vec::new(), ..outcome })
     });
-    let outcomes = outcomes.collect();
+    let others = others.collect::<Result<Vec<_>, EvaluateError>>()?;
+    outcomes.extend(others);
     progress.end();
-    outcomes
+    Ok(outcomes)
 }
 
 /// The classes of some nodes, a row of truth values for each.
@@ -193,6 +219,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
+    use crate::evaluate::Coordinates;
     use crate::graph::labels::UNKNOWN;
     use crate::graph::{BuildOptions, EdgeList, build};
     use crate::progress::Silent;
@@ -216,8 +243,8 @@ mod tests {
         values: [&[f32]; 2],
         config: &EvaluateConfig,
     ) -> Result<ClassificationScores, EvaluateError> {
-        let [l2g, no_trans] = values.map(|values| Coordinates::new(values, 3));
-        let embeddings = [(Scenario::L2g, l2g), (Scenario::NoTrans, no_trans)].into();
+        let [l2g, no_trans] = values.map(|values| Entry::Rows(Coordinates::new(values, 3)));
+        let embeddings = [(Contender::L2g, l2g), (Contender::NoTrans, no_trans)].into();
         classification(graph, &embeddings, config, Seed(3), &Silent)
     }
 
@@ -227,11 +254,11 @@ mod tests {
         let found = scores(&graph, [&good, &bad], &EvaluateConfig::default()).unwrap();
         assert_eq!((found.nodes, found.of_nodes, found.classes, found.repeats), (240, 240, 3, 10));
         assert_eq!((found.train_nodes, found.test_nodes, found.unfinished_fits), (24, 216, 0));
-        let accuracy = |scenario| found.accuracy[&scenario].mean;
-        assert!(accuracy(Scenario::L2g) > 0.9 && accuracy(Scenario::NoTrans) < 0.5, "{found:?}");
-        assert!(found.accuracy[&Scenario::NoTrans].std.unwrap() > 0.0);
-        assert!((found.micro_f1[&Scenario::L2g].mean - accuracy(Scenario::L2g)).abs() < 1e-12);
-        assert!(found.macro_f1[&Scenario::L2g].mean > 0.9);
+        let accuracy = |contender| found.accuracy[&contender].mean;
+        assert!(accuracy(Contender::L2g) > 0.9 && accuracy(Contender::NoTrans) < 0.5, "{found:?}");
+        assert!(found.accuracy[&Contender::NoTrans].std.unwrap() > 0.0);
+        assert!((found.micro_f1[&Contender::L2g].mean - accuracy(Contender::L2g)).abs() < 1e-12);
+        assert!(found.macro_f1[&Contender::L2g].mean > 0.9);
     }
 
     #[test]
@@ -247,7 +274,8 @@ mod tests {
     #[test]
     fn many_labelled_nodes_are_sampled() {
         let (graph, good, bad) = data();
-        let config = EvaluateConfig { samples: 100, repeats: 2, train_share: 0.5, ..Default::default() };
+        let config =
+            EvaluateConfig { samples: Some(100), repeats: Some(2), train_share: 0.5, ..Default::default() };
         let found = scores(&graph, [&good, &bad], &config).unwrap();
         assert_eq!((found.nodes, found.of_nodes, found.repeats), (100, 240, 2));
     }
@@ -262,7 +290,7 @@ mod tests {
         let config = EvaluateConfig { split: Some(path.clone()), ..Default::default() };
         let found = scores(&graph, [&good, &bad], &config).unwrap();
         assert_eq!((found.train_nodes, found.test_nodes, found.repeats), (120, 120, 1));
-        assert_eq!(found.accuracy[&Scenario::L2g].std, None);
+        assert_eq!(found.accuracy[&Contender::L2g].std, None);
         std::fs::write(&path, "1 train\n").unwrap();
         let error = scores(&graph, [&good, &bad], &config).unwrap_err();
         assert!(matches!(error, EvaluateError::EmptyPart { train: 1, test: 0 }));
@@ -286,7 +314,7 @@ mod tests {
         let rows = (0..300).flat_map(|k| [u8::from(k % 3 > 0), u8::from(k % 3 < 2)]).collect::<Vec<u8>>();
         let graph = graph.with_labels(Some(Labels::multi(rows.into(), 2, vec![]))).unwrap();
         let found = scores(&graph, [&good, &bad], &EvaluateConfig::default()).unwrap();
-        assert!(found.accuracy[&Scenario::L2g].mean > found.accuracy[&Scenario::NoTrans].mean + 0.2);
-        assert!(found.micro_f1[&Scenario::L2g].mean > 0.9, "{found:?}");
+        assert!(found.accuracy[&Contender::L2g].mean > found.accuracy[&Contender::NoTrans].mean + 0.2);
+        assert!(found.micro_f1[&Contender::L2g].mean > 0.9, "{found:?}");
     }
 }

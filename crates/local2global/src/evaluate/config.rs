@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::scaling::Scale;
 use super::{EvaluateError, Score, Split};
 use crate::graph::Graph;
 
@@ -42,10 +43,14 @@ pub struct EvaluateConfig {
     pub full: bool,
     /// The score of a pair of nodes.
     pub score: Score,
-    /// The most edges, and the most labelled nodes, to use; more are sampled.
-    pub samples: usize,
-    /// How many random splits nodes are classified on.
-    pub repeats: usize,
+    /// The most edges, and the most labelled nodes, to use; more are sampled. If not given,
+    /// a million edges and 100 000 labelled nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<usize>,
+    /// How many random splits nodes are classified on. If not given, ten, and three where
+    /// more than 20 000 nodes are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<usize>,
     /// The share of labelled nodes that a classifier is trained on.
     pub train_share: f64,
     /// A file that says which nodes to train and test on, instead of random splits.
@@ -53,6 +58,8 @@ pub struct EvaluateConfig {
     pub split: Option<PathBuf>,
     /// The penalty on the squared weights of a classifier.
     pub l2: f64,
+    /// How coordinates are scaled for a classifier.
+    pub scale: Scale,
 }
 
 impl Default for EvaluateConfig {
@@ -61,11 +68,12 @@ impl Default for EvaluateConfig {
             tasks: None,
             full: false,
             score: Score::default(),
-            samples: 1_000_000,
-            repeats: 10,
+            samples: None,
+            repeats: None,
             train_share: 0.1,
             split: None,
             l2: 1.0,
+            scale: Scale::default(),
         }
     }
 }
@@ -77,11 +85,10 @@ impl EvaluateConfig {
     /// [`EvaluateError::Setting`] with the setting that is out of range.
     pub fn check(&self) -> Result<(), EvaluateError> {
         let setting = |key, found: String, needed| Err(EvaluateError::Setting { key, found, needed });
-        if self.samples == 0 {
-            return setting("samples", self.samples.to_string(), "at least 1");
-        }
-        if self.repeats == 0 {
-            return setting("repeats", self.repeats.to_string(), "at least 1");
+        for (key, value) in [("samples", self.samples), ("repeats", self.repeats)] {
+            if value == Some(0) {
+                return setting(key, "0".into(), "at least 1");
+            }
         }
         if !(self.train_share > 0.0 && self.train_share < 1.0) {
             return setting("train_share", self.train_share.to_string(), "above 0 and below 1");
@@ -109,6 +116,21 @@ impl EvaluateConfig {
         split.map_or(Ok(()), |path| Split::read(path, graph).map(|_| ()))
     }
 
+    /// The most edges to use.
+    pub(super) fn num_pairs(&self) -> usize {
+        self.samples.unwrap_or(1_000_000)
+    }
+
+    /// The most labelled nodes to use.
+    pub(super) fn num_labelled(&self) -> usize {
+        self.samples.unwrap_or(100_000)
+    }
+
+    /// How many random splits to make of so many labelled nodes.
+    pub(super) fn num_splits(&self, nodes: usize) -> usize {
+        self.repeats.unwrap_or(if nodes > 20_000 { 3 } else { 10 })
+    }
+
     /// The tasks: those asked for, or those the graph allows.
     pub(super) fn tasks_for(&self, graph: &Graph) -> Vec<Task> {
         let allowed = [
@@ -134,8 +156,9 @@ mod tests {
             error(EvaluateConfig { train_share: 1.0, ..usual() }),
             "setting `evaluate.train_share` is 1, needed above 0 and below 1"
         );
-        assert!(error(EvaluateConfig { samples: 0, ..usual() }).contains("`evaluate.samples` is 0"));
-        assert!(error(EvaluateConfig { repeats: 0, ..usual() }).contains("`evaluate.repeats` is 0"));
+        assert!(error(EvaluateConfig { samples: Some(0), ..usual() }).contains("`evaluate.samples` is 0"));
+        assert!(error(EvaluateConfig { repeats: Some(0), ..usual() }).contains("`evaluate.repeats` is 0"));
+        assert_eq!((usual().num_splits(20_000), usual().num_splits(20_001)), (10, 3));
         assert!(error(EvaluateConfig { l2: f64::NAN, ..usual() }).contains("`evaluate.l2` is NaN"));
     }
 }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{Scenario, Task};
+use super::{Contender, Task};
 use crate::graph::NodeId;
 use crate::graph::store::StoreError;
+use crate::linalg::dense::DenseError;
 use crate::npy::NpyError;
 use crate::run_dir::FileError;
 
@@ -34,12 +35,16 @@ pub enum EvaluateError {
     NoEmbedding { path: PathBuf },
 
     /// An embedding belongs to another graph.
-    #[error("embedding `{scenario}` has {found} rows, but the graph has {needed} nodes")]
-    Rows { scenario: Scenario, found: usize, needed: usize },
+    #[error("embedding `{contender}` has {found} rows, but the graph has {needed} nodes")]
+    Rows { contender: Contender, found: usize, needed: usize },
 
     /// A coordinate is NaN or infinite.
-    #[error("embedding `{scenario}` has a coordinate that is not finite in row {row}")]
-    NotFinite { scenario: Scenario, row: usize },
+    #[error("embedding `{contender}` has a coordinate that is not finite in row {row}")]
+    NotFinite { contender: Contender, row: usize },
+
+    /// Features could not be reduced to fewer columns.
+    #[error("features could not be reduced: {0}")]
+    Features(#[from] DenseError),
 
     /// There is nothing to tell apart.
     #[error("{} needs edges and non-edges, found {edges} and {non_edges}", task.name())]

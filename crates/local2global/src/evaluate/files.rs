@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! 1-graph/                    the graph, with labels and held-out edges
-//! 5-alignment/embedding.npy   scenario l2g
-//! 5-alignment/no_trans.npy    scenario no_trans, if it is there
-//! 6-evaluation/full.npy       scenario full, if somebody trained one
+//! 5-alignment/embedding.npy   contender l2g
+//! 5-alignment/no_trans.npy    contender no_trans, if it is there
+//! 6-evaluation/full.npy       contender full, if somebody trained one
+//! 6-evaluation/untrained.npy  contender untrained, if the method has one
 //! 6-evaluation/scores.json    what comes out
 //! ```
 //!
@@ -13,19 +14,19 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ByScenario, Coordinates, EvaluateConfig, EvaluateError, Scenario, Scores, evaluate};
+use super::{ByContender, Contender, Coordinates, EvaluateConfig, EvaluateError, Scores, evaluate};
 use crate::graph::store;
 use crate::npy::{self, Array, ArrayReader, NpyError};
 use crate::progress::Progress;
 use crate::run_dir::{RunDir, write_json};
 use crate::seed::Seed;
 
-/// Where the embedding of a scenario lies.
-pub fn embedding_path(run: &RunDir, scenario: Scenario) -> PathBuf {
-    match scenario {
-        Scenario::Full => run.evaluation().join("full.npy"),
-        Scenario::L2g => run.alignment().join("embedding.npy"),
-        Scenario::NoTrans => run.alignment().join("no_trans.npy"),
+/// Where the embedding of a contender lies; a baseline would lie beside the scores.
+pub fn embedding_path(run: &RunDir, contender: Contender) -> PathBuf {
+    match contender {
+        Contender::L2g => run.alignment().join("embedding.npy"),
+        Contender::NoTrans => run.alignment().join("no_trans.npy"),
+        other => run.evaluation().join(format!("{other}.npy")),
     }
 }
 
@@ -43,9 +44,9 @@ pub fn evaluate_run(
     config.check()?;
     let (graph, _) = store::open(&run.graph())?;
     let arrays = read_embeddings(run)?;
-    let embeddings: ByScenario<Coordinates<'_>> = arrays
+    let embeddings: ByContender<Coordinates<'_>> = arrays
         .iter()
-        .map(|(&scenario, (dim, array))| (scenario, Coordinates::new(&array.values, *dim)))
+        .map(|(&contender, (dim, array))| (contender, Coordinates::new(&array.values, *dim)))
         .collect();
     let scores = evaluate(&graph, &embeddings, config, seed, progress)?;
     write_json(&run.evaluation().join("scores.json"), &scores)?;
@@ -53,17 +54,17 @@ pub fn evaluate_run(
 }
 
 /// The embeddings that are there, each with its number of columns.
-fn read_embeddings(run: &RunDir) -> Result<ByScenario<(usize, Array<f32>)>, EvaluateError> {
-    let path = embedding_path(run, Scenario::L2g);
+fn read_embeddings(run: &RunDir) -> Result<ByContender<(usize, Array<f32>)>, EvaluateError> {
+    let path = embedding_path(run, Contender::L2g);
     if !path.exists() {
         return Err(EvaluateError::NoEmbedding { path });
     }
-    let mut arrays = ByScenario::new();
-    for scenario in [Scenario::Full, Scenario::L2g, Scenario::NoTrans] {
-        let path = embedding_path(run, scenario);
+    let mut arrays = ByContender::new();
+    for contender in Contender::EMBEDDINGS {
+        let path = embedding_path(run, contender);
         if path.exists() {
             let array = read_embedding(&path).map_err(|source| EvaluateError::Array { path, source })?;
-            arrays.insert(scenario, array);
+            arrays.insert(contender, array);
         }
     }
     Ok(arrays)
@@ -112,7 +113,7 @@ mod tests {
                 values[node.index() * 7 + classes[neighbor.index()] as usize] += 1.0;
             }
         }
-        write_array(&embedding_path(&run, Scenario::L2g), &[graph.num_nodes(), 7], &values).unwrap();
+        write_array(&embedding_path(&run, Contender::L2g), &[graph.num_nodes(), 7], &values).unwrap();
         (folder, run)
     }
 
@@ -123,41 +124,44 @@ mod tests {
     #[test]
     fn all_tasks_that_the_graph_allows_are_done_and_written() {
         let (_folder, run) = run();
-        let scores = score(&run, &EvaluateConfig { repeats: 2, ..Default::default() }).unwrap();
-        let accuracy = scores.classification.as_ref().unwrap().accuracy[&Scenario::L2g].mean;
-        assert!(accuracy > 0.75 && scores.auc[&Scenario::L2g] > 0.75, "{scores:?}");
-        assert!(scores.link_prediction.as_ref().unwrap().auc[&Scenario::L2g] > 0.75, "{scores:?}");
+        let scores = score(&run, &EvaluateConfig { repeats: Some(2), ..Default::default() }).unwrap();
+        let accuracy = scores.classification.as_ref().unwrap().accuracy[&Contender::L2g].mean;
+        assert!(accuracy > 0.75 && scores.auc[&Contender::L2g] > 0.75, "{scores:?}");
+        assert!(
+            scores.link_prediction.as_ref().unwrap().uniform.by_score.auc[&Contender::L2g] > 0.75,
+            "{scores:?}"
+        );
         let written = fs::read_to_string(run.evaluation().join("scores.json")).unwrap();
         assert_eq!(written, serde_json::to_string_pretty(&scores).unwrap() + "\n");
         let read: Scores = serde_json::from_str(&written).unwrap();
-        assert!((read.auc[&Scenario::L2g] - scores.auc[&Scenario::L2g]).abs() < 1e-12);
+        assert!((read.auc[&Contender::L2g] - scores.auc[&Contender::L2g]).abs() < 1e-12);
     }
 
     #[test]
     fn a_full_embedding_of_another_type_is_scored_too() {
         let (_folder, run) = run();
         let values: Vec<f64> = (0..2485).map(f64::from).collect();
-        write_array(&embedding_path(&run, Scenario::Full), &[2485, 1], &values).unwrap();
+        write_array(&embedding_path(&run, Contender::Full), &[2485, 1], &values).unwrap();
         let config = EvaluateConfig { tasks: Some(vec![Task::Reconstruction]), ..Default::default() };
         let scores = score(&run, &config).unwrap();
-        assert!(scores.auc.keys().eq(&[Scenario::Full, Scenario::L2g]));
+        assert!(scores.auc.keys().eq(&[Contender::Full, Contender::L2g, Contender::Degrees]));
         assert!(scores.classification.is_none() && scores.link_prediction.is_none());
     }
 
     #[test]
     fn embeddings_that_do_not_fit_are_named() {
         let (_folder, run) = run();
-        let no_trans = embedding_path(&run, Scenario::NoTrans);
+        let no_trans = embedding_path(&run, Contender::NoTrans);
         let mut values = vec![0_f32; 2485];
         let error = || score(&run, &EvaluateConfig::default()).unwrap_err().to_string();
         write_array(&no_trans, &[2484, 1], &values[1..]).unwrap();
-        assert_eq!(error(), "embedding `no-trans` has 2484 rows, but the graph has 2485 nodes");
+        assert_eq!(error(), "embedding `no_trans` has 2484 rows, but the graph has 2485 nodes");
         values[7] = f32::NAN;
         write_array(&no_trans, &[2485, 1], &values).unwrap();
-        assert_eq!(error(), "embedding `no-trans` has a coordinate that is not finite in row 7");
+        assert_eq!(error(), "embedding `no_trans` has a coordinate that is not finite in row 7");
         write_array(&no_trans, &[2485, 0], &[0_f32; 0]).unwrap();
         assert!(error().ends_with("needed at least one column"), "{}", error());
-        fs::remove_file(embedding_path(&run, Scenario::L2g)).unwrap();
+        fs::remove_file(embedding_path(&run, Contender::L2g)).unwrap();
         assert!(error().starts_with("there is no embedding to evaluate"), "{}", error());
     }
 
@@ -171,7 +175,7 @@ mod tests {
         let elsewhere = RunDir::new(run.root().join("bare"));
         store::write(&elsewhere.graph(), &bare, &summary).unwrap();
         fs::create_dir_all(elsewhere.alignment()).unwrap();
-        fs::copy(embedding_path(&run, Scenario::L2g), embedding_path(&elsewhere, Scenario::L2g)).unwrap();
+        fs::copy(embedding_path(&run, Contender::L2g), embedding_path(&elsewhere, Contender::L2g)).unwrap();
         let of = |task| score(&elsewhere, &EvaluateConfig { tasks: Some(vec![task]), ..Default::default() });
         assert!(matches!(of(Task::LinkPrediction), Err(EvaluateError::NothingHeldOut)));
         assert!(matches!(of(Task::Classification), Err(EvaluateError::NoLabels)));

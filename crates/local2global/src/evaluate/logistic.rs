@@ -1,7 +1,7 @@
 //! Multinomial logistic regression with an L2 penalty.
 //!
-//! The classes of a node with coordinates `x` follow from `l = W z + b`, where `z` are the
-//! coordinates, standardised with mean and spread of the training nodes. Nodes of one
+//! The classes of a node follow from `l = W z + b`, where `z` is its [row](super::design):
+//! coordinates scaled by what the training nodes have of them, or sparse features. Nodes of one
 //! class each: `p = softmax(l)`. Nodes of any number of classes: `p = sigmoid(l)`, one model
 //! per class against the rest. The model minimises
 //!
@@ -13,8 +13,11 @@
 //! found by [L-BFGS](crate::linalg::lbfgs), with the gradient `(p - y) zᵀ`. Rows are cut into
 //! pieces whose number depends on that of the nodes alone and summed in order, so threads do
 //! not change a bit.
-//! Cost: `O(n d c)` time per step in `d` dimensions with `c` classes; coordinates are read
-//! where they lie. No randomness.
+//! Large problems are solved in single precision, whose rounding the line search allows for,
+//! and to a gradient of 10⁻⁴ instead of 10⁻⁵: next to no node changes its class by it.
+//! A fit can start from the weights of another split.
+//! Cost: `O(n d c)` time per step in `d` dimensions with `c` classes, for sparse features
+//! `O(x c)` with `x` stored values; rows are read where they lie. No randomness.
 //!
 //! Why not a crate: `linfa-logistic` brings three more libraries of linear algebra and
 //! optimisation, and stops with an error of its line search on data that can be separated
@@ -24,100 +27,110 @@
 
 use rayon::prelude::*;
 
-use super::Coordinates;
-use super::scaling::{CHUNK, Scaling, piece_rows, total};
+use super::design::{Design, Source};
+use super::scaling::{CHUNK, piece_rows, total};
 use crate::graph::labels::LabelKind;
 use crate::graph::{Labels, NodeId};
-use crate::linalg::dense::{multiply, multiply_add, view, view_mut};
+use crate::linalg::dense::Real;
 use crate::linalg::lanes::squared_norm;
 use crate::linalg::lbfgs::{Limits, Minimum, minimise};
 
-/// When a fit counts as done; classes hardly ever change after.
-pub const LIMITS: Limits = Limits { tolerance: 1e-5, max_steps: 1000 };
+/// When a fit in double precision counts as done; classes hardly ever change after.
+pub const EXACT: Limits = Limits { tolerance: 1e-5, max_steps: 1000, rounding: 1e-14 };
+
+/// When a fit in single precision does.
+pub const ROUGH: Limits = Limits { tolerance: 1e-4, max_steps: 300, rounding: 1e-7 };
+
+/// From this many training nodes on, fits are rough.
+const ROUGH_NODES: usize = 4000;
+
+/// With more weights than this, a fit works on fewer pieces, each of which sums all weights.
+const MANY_WEIGHTS: usize = 1 << 14;
 
 /// A classifier to be fitted: nodes, what is known about them, and the penalty.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
-    coordinates: Coordinates<'a>,
+    design: Design<'a>,
     labels: &'a Labels,
     nodes: &'a [NodeId],
     penalty: f64,
-    scaling: Scaling,
 }
 
 /// A fitted classifier.
 #[derive(Clone, Debug)]
 pub struct Model<'a> {
     problem: Problem<'a>,
-    /// Where the fit ended; `point` are the rows of `W`, each followed by its `b`.
+    /// Where the fit ended; `point` has a row for each column, with a weight for each class, and
+    /// last the row of intercepts.
     pub fit: Minimum,
 }
 
 impl<'a> Problem<'a> {
     /// A classifier for the given training nodes, all of which have a class.
-    pub fn new(coordinates: Coordinates<'a>, labels: &'a Labels, nodes: &'a [NodeId], penalty: f64) -> Self {
-        Self { coordinates, labels, nodes, penalty, scaling: Scaling::of(coordinates, nodes) }
+    pub fn new(source: Source<'a>, labels: &'a Labels, nodes: &'a [NodeId], penalty: f64) -> Self {
+        Self { design: Design::new(source, nodes), labels, nodes, penalty }
     }
 
-    /// Fits the classifier.
-    pub fn fit(self, limits: Limits) -> Model<'a> {
-        let start = vec![0.0; self.num_weights()];
-        let fit = minimise(start, limits, |weights, gradient| self.objective(weights, gradient));
+    /// Fits the classifier, in single precision where there are many nodes, from the weights of
+    /// another if there are any.
+    pub fn fit(self, start: Option<&[f64]>) -> Model<'a> {
+        match self.nodes.len() < ROUGH_NODES {
+            true => self.fit_in::<f64>(start, EXACT),
+            false => self.fit_in::<f32>(start, ROUGH),
+        }
+    }
+
+    /// Fits the classifier in a given precision.
+    pub fn fit_in<F: Real>(self, start: Option<&[f64]>, limits: Limits) -> Model<'a> {
+        let start = start.map_or_else(|| vec![0.0; self.num_weights()], <[f64]>::to_vec);
+        let fit = minimise(start, limits, |weights, gradient| self.objective::<F>(weights, gradient));
         Model { problem: self, fit }
     }
 
-    /// The number of weights: a row of `dim + 1` for each class.
+    /// The number of weights: for each class one a column, and the intercept.
     pub fn num_weights(&self) -> usize {
-        self.labels.num_classes() * (self.coordinates.dim() + 1)
+        self.labels.num_classes() * self.design.width()
     }
 
-    /// What is minimised, and its gradient.
-    pub fn objective(&self, weights: &[f64], gradient: &mut [f64]) -> f64 {
-        let pieces: Vec<Vec<f64>> = self
-            .nodes
-            .par_chunks(piece_rows(self.nodes.len()))
-            .map(|piece| self.piece(weights, piece))
-            .collect();
-        let mut sums = total(pieces, weights.len() + 1);
-        let mut loss = sums.pop().expect("the loss comes after the gradient");
-        let (width, count) = (self.coordinates.dim() + 1, self.nodes.len() as f64);
-        for (sums, weights) in sums.chunks_exact_mut(width).zip(weights.chunks_exact(width)) {
-            // The last weight of a row is the intercept.
-            let penalised = &weights[..width - 1];
-            loss += 0.5 * self.penalty * squared_norm(penalised);
-            sums.iter_mut().zip(penalised).for_each(|(sum, weight)| *sum += self.penalty * weight);
-        }
+    /// What is minimised, and its gradient; rows are multiplied in the precision of `F`.
+    pub fn objective<F: Real>(&self, weights: &[f64], gradient: &mut [f64]) -> f64 {
+        let rounded = F::of_all(weights);
+        let pieces: Vec<(Vec<F>, f64)> =
+            self.nodes.par_chunks(self.piece_rows()).map(|piece| self.piece(&rounded, piece)).collect();
+        let (sums, losses): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
+        let mut sums = total(sums, weights.len());
+        let (count, intercepts) = (self.nodes.len() as f64, self.labels.num_classes());
+        let penalised = &weights[..weights.len() - intercepts];
+        sums.iter_mut().zip(penalised).for_each(|(sum, weight)| *sum += self.penalty * weight);
         gradient.iter_mut().zip(&sums).for_each(|(entry, sum)| *entry = sum / count);
-        loss / count
+        (losses.iter().sum::<f64>() + 0.5 * self.penalty * squared_norm(penalised)) / count
     }
 
-    /// The gradient over some nodes, without penalty, and after it their loss.
-    fn piece(&self, weights: &[f64], nodes: &[NodeId]) -> Vec<f64> {
-        let (width, classes) = (self.coordinates.dim() + 1, self.labels.num_classes());
-        let mut sums = vec![0.0; weights.len()];
+    /// The number of rows in a piece.
+    fn piece_rows(&self) -> usize {
+        match self.num_weights() > MANY_WEIGHTS {
+            true => self.nodes.len().div_ceil(8).max(CHUNK),
+            false => piece_rows(self.nodes.len()),
+        }
+    }
+
+    /// The gradient over some nodes, without penalty, and their loss.
+    fn piece<F: Real>(&self, weights: &[F], nodes: &[NodeId]) -> (Vec<F>, f64) {
+        let classes = self.labels.num_classes();
+        let mut sums = vec![F::default(); weights.len()];
         let mut loss = 0.0;
         for nodes in nodes.chunks(CHUNK) {
-            let rows = self.scaling.rows(self.coordinates, nodes);
-            let mut logits = self.logits(weights, &rows);
+            let rows = self.design.rows::<F>(nodes);
+            let mut logits = rows.multiply(weights, classes);
+            let mut row = vec![0.0; classes];
             for (&node, logits) in nodes.iter().zip(logits.chunks_exact_mut(classes)) {
-                loss += residual(self.labels, node, logits);
+                row.iter_mut().zip(&*logits).for_each(|(entry, logit)| *entry = logit.to_f64());
+                loss += residual(self.labels, node, &mut row);
+                logits.iter_mut().zip(&row).for_each(|(logit, &entry)| *logit = F::of(entry));
             }
-            let residuals = view(&logits, nodes.len(), classes);
-            let target = view_mut(&mut sums, classes, width);
-            multiply_add(target, residuals.transpose(), view(&rows, nodes.len(), width), 1.0);
+            rows.add_transposed(&mut logits, classes, &mut sums);
         }
-        sums.push(loss);
-        sums
-    }
-
-    /// `W z + b` for standardised rows.
-    fn logits(&self, weights: &[f64], rows: &[f64]) -> Vec<f64> {
-        let (width, classes) = (self.coordinates.dim() + 1, self.labels.num_classes());
-        let count = rows.len() / width;
-        let mut logits = vec![0.0; count * classes];
-        let weights = view(weights, classes, width);
-        multiply(view_mut(&mut logits, count, classes), view(rows, count, width), weights.transpose());
-        logits
+        (sums, loss)
     }
 }
 
@@ -154,11 +167,11 @@ impl Model<'_> {
     pub fn classify(&self, nodes: &[NodeId]) -> Vec<bool> {
         let problem = &self.problem;
         let classes = problem.labels.num_classes();
+        let weights = f32::of_all(&self.fit.point);
         let pieces: Vec<Vec<bool>> = nodes
             .par_chunks(CHUNK)
             .map(|nodes| {
-                let rows = problem.scaling.rows(problem.coordinates, nodes);
-                let logits = problem.logits(&self.fit.point, &rows);
+                let logits = problem.design.rows(nodes).multiply(&weights, classes);
                 logits.chunks_exact(classes).flat_map(|logits| chosen(problem.labels, logits)).collect()
             })
             .collect();
@@ -167,7 +180,7 @@ impl Model<'_> {
 }
 
 /// Which classes the logits of a node speak for; of equals, the first.
-fn chosen(labels: &Labels, logits: &[f64]) -> Vec<bool> {
+fn chosen(labels: &Labels, logits: &[f32]) -> Vec<bool> {
     match labels.kind() {
         LabelKind::Multi(_) => logits.iter().map(|&logit| logit > 0.0).collect(),
         LabelKind::Single(_) => {
@@ -184,9 +197,18 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
+    use crate::evaluate::Coordinates;
+    use crate::evaluate::feature_rows::FeatureRows;
+    use crate::evaluate::scaling::Scale;
+    use crate::graph::Features;
+    use crate::graph::features::SparseFeatures;
     use crate::seed::{Seed, Stage};
 
-    const TIGHT: Limits = Limits { tolerance: 1e-10, max_steps: 2000 };
+    const TIGHT: Limits = Limits { tolerance: 1e-10, max_steps: 2000, rounding: 1e-14 };
+
+    fn dense(values: &[f32], dim: usize) -> Source<'_> {
+        Source::Dense(Coordinates::new(values, dim), Scale::Columns)
+    }
 
     fn all(count: usize) -> Vec<NodeId> {
         (0..count).map(NodeId::new).collect()
@@ -208,17 +230,17 @@ mod tests {
             let (values, kinds) = random_data(seed);
             let nodes = all(50);
             for labels in &kinds {
-                let problem = Problem::new(Coordinates::new(&values, 4), labels, &nodes, 0.7);
+                let problem = Problem::new(dense(&values, 4), labels, &nodes, 0.7);
                 let mut random = Seed(seed).stream(Stage::Evaluate, 9);
                 let weights: Vec<f64> =
                     (0..problem.num_weights()).map(|_| random.random::<f64>() - 0.5).collect();
                 let mut gradient = vec![0.0; weights.len()];
-                problem.objective(&weights, &mut gradient);
+                problem.objective::<f64>(&weights, &mut gradient);
                 let mut unused = gradient.clone();
                 let mut value_at = |k: usize, step: f64| {
                     let mut moved = weights.clone();
                     moved[k] += step;
-                    problem.objective(&moved, &mut unused)
+                    problem.objective::<f64>(&moved, &mut unused)
                 };
                 for (k, &slope) in gradient.iter().enumerate() {
                     let estimate = (value_at(k, 1e-5) - value_at(k, -1e-5)) / 2e-5;
@@ -234,15 +256,15 @@ mod tests {
             let (values, kinds) = random_data(seed);
             let nodes = all(50);
             for labels in &kinds {
-                let problem = Problem::new(Coordinates::new(&values, 4), labels, &nodes, 1.0);
-                let model = problem.clone().fit(TIGHT);
+                let problem = Problem::new(dense(&values, 4), labels, &nodes, 1.0);
+                let model = problem.clone().fit_in::<f64>(None, TIGHT);
                 assert!(model.fit.converged && model.fit.gradient <= 1e-10, "{:?}", model.fit);
                 let mut gradient = vec![0.0; problem.num_weights()];
                 for k in 0..gradient.len() {
                     for step in [-0.01, 0.01] {
                         let mut moved = model.fit.point.clone();
                         moved[k] += step;
-                        assert!(problem.objective(&moved, &mut gradient) > model.fit.value);
+                        assert!(problem.objective::<f64>(&moved, &mut gradient) > model.fit.value);
                     }
                 }
             }
@@ -257,14 +279,15 @@ mod tests {
         let labels = Labels::single((0..20).map(|k| i32::from(k >= 10)).collect::<Vec<_>>().into(), vec![]);
         let nodes = all(20);
         for penalty in [0.1, 1.0, 10.0] {
-            let fit = Problem::new(Coordinates::new(&values, 1), &labels, &nodes, penalty).fit(TIGHT).fit;
+            let fit =
+                Problem::new(dense(&values, 1), &labels, &nodes, penalty).fit_in::<f64>(None, TIGHT).fit;
             let (mut low, mut high) = (0.0, 1000.0);
             for _ in 0..200 {
                 let w: f64 = 0.5 * (low + high);
                 let too_small = penalty * w < 20.0 / (1.0 + (2.0 * w).exp());
                 *if too_small { &mut low } else { &mut high } = w;
             }
-            let expected = [-low, 0.0, low, 0.0];
+            let expected = [-low, low, 0.0, 0.0];
             assert!(fit.point.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-7), "{:?}", fit.point);
         }
     }
@@ -281,7 +304,7 @@ mod tests {
             .collect();
         let labels = Labels::single((0..300).map(|k| k % 3).collect::<Vec<_>>().into(), vec![]);
         let nodes = all(300);
-        let model = Problem::new(Coordinates::new(&values, 2), &labels, &nodes[..30], 1.0).fit(LIMITS);
+        let model = Problem::new(dense(&values, 2), &labels, &nodes[..30], 1.0).fit(None);
         assert!(model.fit.converged);
         let classes = model.classify(&nodes);
         assert!(classes.iter().enumerate().all(|(place, &has)| has == (place % 3 == place / 3 % 3)));
@@ -295,8 +318,88 @@ mod tests {
         let indicators: Vec<u8> = values.iter().map(|&x| u8::from(x > 0.0)).collect();
         let labels = Labels::multi(indicators.clone().into(), 2, vec![]);
         let nodes = all(64);
-        let model = Problem::new(Coordinates::new(&values, 2), &labels, &nodes, 0.1).fit(LIMITS);
+        let model = Problem::new(dense(&values, 2), &labels, &nodes, 0.1).fit(None);
         assert!(model.classify(&nodes).iter().zip(&indicators).all(|(&has, &should)| has == (should == 1)));
+    }
+
+    #[test]
+    fn a_rotation_changes_nothing_under_a_common_scale() {
+        let (values, [labels, _]) = random_data(3);
+        let nodes = all(50);
+        let turned: Vec<f32> = values
+            .chunks_exact(4)
+            .flat_map(|row| [0.6 * row[0] - 0.8 * row[1], 0.8 * row[0] + 0.6 * row[1], row[3], -row[2]])
+            .collect();
+        let value = |values: &[f32]| {
+            let source = Source::Dense(Coordinates::new(values, 4), Scale::Common);
+            Problem::new(source, &labels, &nodes, 1.0).fit_in::<f64>(None, TIGHT).fit.value
+        };
+        assert!((value(&values) - value(&turned)).abs() < 1e-6);
+    }
+
+    /// Rows of 3 to 8 of 50 words, most of them words of the class of the row.
+    fn words(rows: usize, seed: u64) -> (Features, Labels) {
+        let mut random = Seed(seed).stream(Stage::Evaluate, 0);
+        let (mut offsets, mut columns) = (vec![0_u64], Vec::new());
+        for row in 0..rows {
+            let word = |_| match random.random_range(0..3) {
+                0 => random.random_range(0..50),
+                _ => (row % 5 * 10) as u32 + random.random_range(0..10),
+            };
+            let mut of_row: Vec<u32> = (0..3 + row % 6).map(word).collect();
+            of_row.sort_unstable();
+            of_row.dedup();
+            columns.extend(of_row);
+            offsets.push(columns.len() as u64);
+        }
+        let values = vec![1.0; columns.len()];
+        let features = SparseFeatures::new(50, offsets.into(), columns.into(), values.into()).unwrap();
+        let labels = Labels::single((0..rows as i32).map(|row| row % 5).collect::<Vec<_>>().into(), vec![]);
+        (Features::Sparse(features), labels)
+    }
+
+    #[test]
+    fn sparse_rows_have_the_gradient_of_finite_differences_and_are_learnt() {
+        let (features, labels) = words(400, 1);
+        let rows = FeatureRows::new(&features);
+        let nodes = all(400);
+        let problem = Problem::new(Source::of_features(&rows), &labels, &nodes[..200], 1.0);
+        let weights: Vec<f64> = (0..problem.num_weights()).map(|k| (k as f64).sin()).collect();
+        let mut gradient = vec![0.0; weights.len()];
+        problem.objective::<f64>(&weights, &mut gradient);
+        let mut unused = gradient.clone();
+        for k in (0..weights.len()).step_by(17).chain([weights.len() - 1]) {
+            let mut value_at = |step: f64| {
+                let mut moved = weights.clone();
+                moved[k] += step;
+                problem.objective::<f64>(&moved, &mut unused)
+            };
+            let estimate = (value_at(1e-5) - value_at(-1e-5)) / 2e-5;
+            assert!((estimate - gradient[k]).abs() < 1e-8, "weight {k}");
+        }
+        let found = problem.fit(None).classify(&nodes[200..]);
+        let right = (0..200).filter(|row| found[row * 5 + row % 5]).count();
+        assert!(right > 150, "{right}");
+    }
+
+    #[test]
+    fn single_precision_and_a_warm_start_give_the_same_classes() {
+        let (features, labels) = words(6000, 2);
+        let rows = FeatureRows::new(&features);
+        let nodes = all(6000);
+        let problem = |from: usize| {
+            Problem::new(Source::of_features(&rows), &labels, &nodes[from..from + ROUGH_NODES], 1.0)
+        };
+        let exact = problem(0).fit_in::<f64>(None, EXACT);
+        let rough = problem(0).fit(None);
+        let warm = problem(0).fit(Some(&problem(2000).fit(None).fit.point));
+        assert!(rough.fit.converged && warm.fit.converged && warm.fit.steps < rough.fit.steps);
+        let expected = exact.classify(&nodes);
+        for model in [rough, warm] {
+            let found = model.classify(&nodes);
+            let other = found.iter().zip(&expected).filter(|(a, b)| a != b).count();
+            assert!(other < 60, "{other} of 30000 differ");
+        }
     }
 
     #[test]
@@ -305,7 +408,7 @@ mod tests {
         let nodes = all(50);
         let widened: Vec<f32> = values.chunks_exact(4).flat_map(|row| [row, &[7.0]].concat()).collect();
         let value = |values: &[f32], dim| {
-            Problem::new(Coordinates::new(values, dim), &labels, &nodes, 1.0).fit(TIGHT).fit.value
+            Problem::new(dense(values, dim), &labels, &nodes, 1.0).fit_in::<f64>(None, TIGHT).fit.value
         };
         assert!((value(&values, 4) - value(&widened, 5)).abs() < 1e-12);
     }

@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 pub use crate::graph::sample::sample_non_edges;
 pub use crate::score::{Score, area_under_curve, reconstruction_auc};
 
-use super::{ByScenario, Coordinates, EvaluateConfig, EvaluateError, Task};
+use super::{ByContender, Entry, EvaluateConfig, EvaluateError, Task};
 use crate::graph::Graph;
 use crate::graph::sample::{Pair, num_joined_pairs, sample_edges};
 use crate::progress::Progress;
 use crate::score::Ranking;
 
-/// How well embeddings tell some edges from some non-edges.
+/// How well contenders tell some edges from some non-edges.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairScores {
     /// Edges that were scored.
@@ -36,76 +36,84 @@ pub struct PairScores {
     /// What made the score of a pair.
     pub score: Score,
     /// The area under the ROC curve.
-    pub auc: ByScenario<f64>,
+    pub auc: ByContender<f64>,
     /// The average precision.
-    pub average_precision: ByScenario<f64>,
+    pub average_precision: ByContender<f64>,
 }
 
-/// The pairs that all embeddings are scored on.
+/// How well some pairs are ranked by each contender.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rankings {
+    /// The area under the ROC curve.
+    pub auc: ByContender<f64>,
+    /// The average precision.
+    pub average_precision: ByContender<f64>,
+}
+
+/// The pairs that all contenders are scored on.
 pub(super) struct Pairs<'a> {
     pub(super) task: Task,
     pub(super) edges: &'a [Pair],
-    pub(super) of_edges: usize,
     pub(super) non_edges: &'a [Pair],
 }
 
 impl Pairs<'_> {
-    /// Scores every embedding on the pairs.
-    pub(super) fn score(
+    /// Ranks the pairs by a score, for every contender that has it.
+    pub(super) fn rank(
         &self,
-        embeddings: &ByScenario<Coordinates<'_>>,
+        entries: &ByContender<Entry<'_>>,
         score: Score,
         progress: &dyn Progress,
-    ) -> Result<PairScores, EvaluateError> {
-        let Self { task, edges, of_edges, non_edges } = *self;
-        progress.begin(task.name(), embeddings.len() as u64, "embeddings");
-        let mut rankings = ByScenario::new();
-        for (&scenario, &coordinates) in embeddings {
+    ) -> Result<Rankings, EvaluateError> {
+        let Self { task, edges, non_edges } = *self;
+        progress.begin(task.name(), entries.len() as u64, "contenders");
+        let mut rankings = Rankings::default();
+        for (&contender, entry) in entries {
             super::check_not_cancelled(progress)?;
-            let of_pairs = |pairs| score.of_pairs(coordinates, pairs);
-            let ranking = Ranking::of(of_pairs(edges), of_pairs(non_edges));
-            let nothing = EvaluateError::NoPairs { task, edges: edges.len(), non_edges: non_edges.len() };
-            rankings.insert(scenario, ranking.ok_or(nothing)?);
+            let of_pairs = |pairs| entry.score_pairs(score, pairs);
+            if let (Some(of_edges), Some(of_non_edges)) = (of_pairs(edges), of_pairs(non_edges)) {
+                let nothing = EvaluateError::NoPairs { task, edges: edges.len(), non_edges: non_edges.len() };
+                let ranking = Ranking::of(of_edges, of_non_edges).ok_or(nothing)?;
+                rankings.auc.insert(contender, ranking.auc);
+                rankings.average_precision.insert(contender, ranking.average_precision);
+            }
             progress.advance(1);
         }
         progress.end();
-        let each =
-            |value: fn(&Ranking) -> f64| rankings.iter().map(|(&key, all)| (key, value(all))).collect();
-        Ok(PairScores {
-            edges: edges.len(),
-            of_edges,
-            non_edges: non_edges.len(),
-            score,
-            auc: each(|ranking| ranking.auc),
-            average_precision: each(|ranking| ranking.average_precision),
-        })
+        Ok(rankings)
     }
 }
 
-/// Scores embeddings on the edges of the graph, or a sample of them, and as many
-/// non-edges.
+/// Scores contenders on the edges of a graph, or a sample of them, and as many non-edges.
 ///
 /// # Errors
-/// [`EvaluateError::NoPairs`] if there are no edges or no non-edges,
+/// [`EvaluateError::NoPairs`] if there are no edges, or no non-edges;
 /// [`EvaluateError::Cancelled`] if `progress` says so.
 pub fn reconstruction(
     graph: &Graph,
-    embeddings: &ByScenario<Coordinates<'_>>,
+    entries: &ByContender<Entry<'_>>,
     config: &EvaluateConfig,
     random: &mut impl Rng,
     progress: &dyn Progress,
 ) -> Result<PairScores, EvaluateError> {
-    let edges = sample_edges(graph, config.samples, random);
+    let edges = sample_edges(graph, config.num_pairs(), random);
     let non_edges = sample_non_edges(graph, edges.len(), random);
-    let of_edges = num_joined_pairs(graph);
-    let pairs = Pairs { task: Task::Reconstruction, edges: &edges, of_edges, non_edges: &non_edges };
-    pairs.score(embeddings, config.score, progress)
+    let pairs = Pairs { task: Task::Reconstruction, edges: &edges, non_edges: &non_edges };
+    let Rankings { auc, average_precision } = pairs.rank(entries, config.score, progress)?;
+    Ok(PairScores {
+        edges: edges.len(),
+        of_edges: num_joined_pairs(graph),
+        non_edges: non_edges.len(),
+        score: config.score,
+        auc,
+        average_precision,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::Scenario;
+    use crate::evaluate::{Contender, Coordinates};
     use crate::graph::{BuildOptions, EdgeList, build};
     use crate::progress::Silent;
     use crate::seed::{Seed, Stage};
@@ -124,14 +132,14 @@ mod tests {
     #[test]
     fn equal_embeddings_score_alike_because_pairs_are_the_same() {
         let (graph, coordinates) = (ring(500), circle(500));
-        let same = Coordinates::new(&coordinates, 2);
-        let embeddings = [(Scenario::L2g, same), (Scenario::NoTrans, same)].into();
-        let config = EvaluateConfig { samples: 50, ..Default::default() };
+        let same = Entry::Rows(Coordinates::new(&coordinates, 2));
+        let embeddings = [(Contender::L2g, same), (Contender::NoTrans, same)].into();
+        let config = EvaluateConfig { samples: Some(50), ..Default::default() };
         let mut random = Seed(1).stream(Stage::Evaluate, 0);
         let scores = reconstruction(&graph, &embeddings, &config, &mut random, &Silent).unwrap();
         assert_eq!((scores.edges, scores.of_edges, scores.non_edges), (50, 500, 50));
-        assert_eq!(scores.auc[&Scenario::L2g], scores.auc[&Scenario::NoTrans]);
-        assert!(scores.auc[&Scenario::L2g] > 0.98 && scores.average_precision[&Scenario::L2g] > 0.9);
+        assert_eq!(scores.auc[&Contender::L2g], scores.auc[&Contender::NoTrans]);
+        assert!(scores.auc[&Contender::L2g] > 0.98 && scores.average_precision[&Contender::L2g] > 0.9);
     }
 
     #[test]
@@ -140,11 +148,11 @@ mod tests {
         // Every second node is put on the other side, so that the ranking is not perfect.
         let mixed: Vec<f32> =
             coordinates.iter().enumerate().map(|(i, x)| if i / 2 % 7 == 0 { -x } else { *x }).collect();
-        let embeddings = [(Scenario::L2g, Coordinates::new(&mixed, 2))].into();
+        let embeddings = [(Contender::L2g, Entry::Rows(Coordinates::new(&mixed, 2)))].into();
         let auc = |samples| {
-            let config = EvaluateConfig { samples, ..Default::default() };
+            let config = EvaluateConfig { samples: Some(samples), ..Default::default() };
             let mut random = Seed(2).stream(Stage::Evaluate, 0);
-            reconstruction(&graph, &embeddings, &config, &mut random, &Silent).unwrap().auc[&Scenario::L2g]
+            reconstruction(&graph, &embeddings, &config, &mut random, &Silent).unwrap().auc[&Contender::L2g]
         };
         assert!((auc(usize::MAX) - auc(600)).abs() < 0.05, "{} {}", auc(usize::MAX), auc(600));
     }
@@ -153,7 +161,7 @@ mod tests {
     fn a_graph_without_non_edges_is_an_error() {
         let triangle = ring(3);
         let values = circle(3);
-        let embeddings = [(Scenario::L2g, Coordinates::new(&values, 2))].into();
+        let embeddings = [(Contender::L2g, Entry::Rows(Coordinates::new(&values, 2)))].into();
         let mut random = Seed(1).stream(Stage::Evaluate, 0);
         let error = reconstruction(&triangle, &embeddings, &EvaluateConfig::default(), &mut random, &Silent)
             .unwrap_err();

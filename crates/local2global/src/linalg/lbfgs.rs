@@ -34,6 +34,8 @@ pub struct Limits {
     pub tolerance: f64,
     /// The most steps to take.
     pub max_steps: usize,
+    /// The relative error of a value of the function, from rounding.
+    pub rounding: f64,
 }
 
 /// Where the search ended.
@@ -74,7 +76,7 @@ struct Step {
 /// ```
 /// use local2global::linalg::lbfgs::{Limits, minimise};
 ///
-/// let limits = Limits { tolerance: 1e-8, max_steps: 100 };
+/// let limits = Limits { tolerance: 1e-8, max_steps: 100, rounding: 1e-14 };
 /// let found = minimise(vec![5.0, 5.0], limits, |x, gradient| {
 ///     gradient.copy_from_slice(&[2.0 * (x[0] - 1.0), 200.0 * (x[1] + 2.0)]);
 ///     (x[0] - 1.0).powi(2) + 100.0 * (x[1] + 2.0).powi(2)
@@ -97,7 +99,9 @@ pub fn minimise(
     let mut steps = 0;
     while largest(&current.gradient) > limits.tolerance && steps < limits.max_steps {
         let direction = descent(&current.gradient, &memory);
-        let Some(next) = search(&current, &direction, memory.is_empty(), &mut visit) else { break };
+        let Some(next) = search(&current, &direction, memory.is_empty(), limits.rounding, &mut visit) else {
+            break;
+        };
         remember(&mut memory, &current, &next);
         current = next;
         steps += 1;
@@ -133,10 +137,11 @@ fn search(
     from: &Visit,
     direction: &[f64],
     is_first: bool,
+    rounding: f64,
     visit: &mut impl FnMut(Vec<f64>) -> Visit,
 ) -> Option<Visit> {
     let slope = dot(&from.gradient, direction);
-    let room = 1e-14 * from.value.abs();
+    let room = rounding * from.value.abs();
     let (mut low, mut high) = (0.0, f64::INFINITY);
     // Later directions have their own length; the first is as long as the gradient.
     let mut length = if is_first { 1.0_f64.min(1.0 / largest(direction)) } else { 1.0 };
@@ -184,7 +189,7 @@ fn largest(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { tolerance: 1e-9, max_steps: 500 };
+    const LIMITS: Limits = Limits { tolerance: 1e-9, max_steps: 500, rounding: 1e-14 };
 
     #[test]
     fn stretched_bowls_are_minimised() {

@@ -27,3 +27,5 @@ pub mod eigen;
 pub mod filtered;
 
 pub mod lbfgs;
+
+pub mod subspace;
