@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::ExperimentError;
-use crate::align::{AlignConfig, Centroid};
+use crate::align::{AlignConfig, AlignMethod, Centroid};
 use crate::config::Config;
 use crate::graph::{Graph, NodeId};
 use crate::partition::{PartitionReport, partition, write_partition};
@@ -49,7 +49,12 @@ impl Setting {
     /// How patches are stitched.
     pub fn align(self, config: &AlignConfig) -> AlignConfig {
         match self {
-            Self::Paper => AlignConfig { centroid: Centroid::Mean, judge: false, ..config.clone() },
+            Self::Paper => AlignConfig {
+                method: Some(AlignMethod::Eigenvectors),
+                judge: false,
+                centroid: Centroid::Mean,
+                ..config.clone()
+            },
             Self::Ours => config.clone(),
         }
     }
