@@ -75,7 +75,8 @@ def score(l2g: str, graph: str, settings: list[str], seed: int, out: Path) -> di
     links, classes = record.get("link_prediction", {}), record.get("classification", {})
     found = {"seconds": time.time() - started, "peak_bytes": record["peak_bytes"], "choices": record.get("choices")}
     for name in CONTENDERS:
-        auc = links.get("best", links["auc"]).get(name) if links else None
+        best = links.get("best", {}).get(name)
+        auc = best["auc"] if isinstance(best, dict) else best
         accuracy = classes.get("accuracy", {}).get(name)
         if auc is not None or accuracy is not None:
             found[name] = [auc, accuracy and accuracy["mean"]]

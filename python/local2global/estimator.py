@@ -38,7 +38,9 @@ class Local2Global:
     dim
         How many coordinates each node gets.
     method
-        How patches are embedded: `"vgae"`, `"gae"`, `"dgi"`, `"spectral"` or `"command"`.
+        How patches are embedded: `"auto"` (`"hops"` with features, `"walks"` without, or what
+        validation clearly prefers), `"both"`, `"vgae"`, `"gae"`, `"dgi"`, `"spectral"` or
+        `"command"`.
     patches
         How many patches; or `"auto"`, as many as it takes for 2000 nodes in each, but ten or
         more if the graph is not too small for that; or an array with the cluster of each node.
@@ -109,7 +111,7 @@ class Local2Global:
     def __init__(
         self,
         dim: int = 128,
-        method: str = "vgae",
+        method: str = "auto",
         patches: Union[int, str, ArrayLike] = "auto",
         random_state: Optional[int] = 0,
         *,

@@ -143,7 +143,7 @@ def make_patches(
 def embed_patches(
     patches: Patches,
     *,
-    method: str = "vgae",
+    method: str = "auto",
     embedder: Optional[Embedder] = None,
     folder: Union[str, PathLike[str], None] = None,
     random_state: Optional[int] = 0,
@@ -158,7 +158,8 @@ def embed_patches(
     patches
         What `make_patches` gave.
     method
-        `"vgae"`, `"gae"`, `"dgi"`, `"spectral"`, or `"command"` (`command=[...]`).
+        `"auto"` (`"hops"` with features, `"walks"` without), `"both"`, `"vgae"`, `"gae"`, `"dgi"`,
+        `"spectral"`, or `"command"` (`command=[...]`).
     embedder
         A function instead: it is given a patch (`.nodes`, `.edge_index`, `.x`, `.graph`,
         `.dim`, `.seed`) and returns one row per node.

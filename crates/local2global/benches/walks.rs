@@ -24,7 +24,7 @@ use local2global::embed::walks::{
 };
 use local2global::embed::{Embedder, Patch as PatchInput};
 use local2global::evaluate::classification::classification;
-use local2global::evaluate::{Coordinates, EvaluateConfig, Scenario, Score};
+use local2global::evaluate::{Contender, Coordinates, Entry, EvaluateConfig, Score};
 use local2global::graph::held_out::hold_out;
 use local2global::graph::load::GraphConfig;
 use local2global::graph::sample::{Pair, sample_edges, sample_non_edges};
@@ -98,7 +98,7 @@ fn run(options: &Options) {
 
 fn spectral(graph: &Graph, dim: usize, seed: Seed) -> Matrix<f32> {
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let whole = PatchInput { name: "whole", graph, nodes: &nodes };
+    let whole = PatchInput { name: "whole", graph, nodes: &nodes, whole: graph, seed };
     Spectral::new(20).embed(&whole, dim, 0, seed, &Silent).expect("it can be embedded").coordinates
 }
 
@@ -208,10 +208,11 @@ fn score(graph: &Graph, coordinates: &Matrix<f32>, seed: Seed) {
     for (name, values) in
         [("as it is", coordinates), ("rotated", &rotated), ("unit rows, rotated", &unit_rows(&rotated))]
     {
-        let embeddings = BTreeMap::from([(Scenario::L2g, Coordinates::new(values.values(), dim))]);
-        let config = EvaluateConfig { samples: 20_000, ..Default::default() };
+        let rows = Entry::Rows(Coordinates::new(values.values(), dim));
+        let embeddings = BTreeMap::from([(Contender::L2g, rows)]);
+        let config = EvaluateConfig { samples: Some(20_000), ..Default::default() };
         if let Ok(scores) = classification(graph, &embeddings, &config, seed, &Silent) {
-            println!("  accuracy {:.4} {name}", scores.accuracy[&Scenario::L2g].mean);
+            println!("  accuracy {:.4} {name}", scores.accuracy[&Contender::L2g].mean);
         }
     }
 }

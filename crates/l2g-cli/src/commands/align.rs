@@ -9,7 +9,7 @@ use local2global::align::files::UpdateReport;
 use local2global::align::{AlignFilesError, AlignPaths, Rows, align_files, update_files};
 use local2global::config::Config;
 use local2global::memory;
-use local2global::pipeline::{Sharing, StageName};
+use local2global::pipeline::{GraphSource, Pipeline, Sharing, StageName};
 use local2global::run_dir::RunDir;
 use serde::Serialize;
 
@@ -86,15 +86,22 @@ pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()>
         None => None,
     };
     let config = work.as_ref().map_or(&context.config, |work| &work.config).clone();
+    let finish = |work: &Option<StageWork>| match work {
+        Some(work) => {
+            Pipeline::new(&work.run, config.clone(), GraphSource::Settings(&[])).finish_alignment()
+        }
+        None => Ok(()),
+    };
     match &args.update {
         // The frame is no longer what the patches alone give, so it is not noted as done.
-        Some(name) => update(name, &paths, &config, context),
+        Some(name) => {
+            update(name, &paths, &config, context)?;
+            Ok(finish(&work)?)
+        }
         None => {
-            let result = align(&paths, &config, context);
-            if let (Some(work), Ok(())) = (work, &result) {
-                work.finish(&[], context)?;
-            }
-            result
+            align(&paths, &config, context)?;
+            finish(&work)?;
+            work.map_or(Ok(()), |work| work.finish(&[], context))
         }
     }
 }

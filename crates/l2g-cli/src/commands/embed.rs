@@ -20,7 +20,8 @@ use crate::stage::StageWork;
 /// Reads `1-graph` and `3-patches`, and writes NAME.npy (one row per node of the patch) and
 /// NAME.json (losses, score, seconds, settings) into `4-embeddings`, each as soon as it is
 /// done. Patches that are there already, made from the same inputs, are kept. The method is
-/// `--set embed.method=...`: vgae, gae, dgi, spectral, command or given.
+/// `--set embed.method=...`: auto (hops with features, walks without), hops, walks, both, vgae, gae,
+/// dgi, spectral, command or given.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g embed runs/cora --set embed.dim=16\n  l2g embed runs/cora \
     --only 0-3,7 --memory 4G\n  l2g embed runs/cora --set embed.method=spectral --json")]

@@ -128,6 +128,8 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
     let clusters = read_partition(&work.run, graph.num_nodes()).with_context(failed)?;
     args.dim.put_into(&mut work.config);
     work.config.patch = settings(args, &work.config.patch);
+    let usual = work.config.embed.usual_landmarks(&graph);
+    work.config.patch.landmarks.get_or_insert(usual);
     let Config { patch: config, embed, seed, .. } = &work.config;
     let (patches, report) =
         make_patches(&graph, &clusters, config, embed.dim, *seed, &context.progress).with_context(failed)?;

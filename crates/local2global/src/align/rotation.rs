@@ -40,7 +40,7 @@ use super::tree::{frames, spanning_tree, total_weights};
 use super::{AlignError, translation};
 use crate::linalg::block_matrix::BlockMatrix;
 use crate::linalg::dense::{DenseError, identity, multiply, view, view_mut};
-use crate::linalg::eigen::{Certificate, EigenOptions, LeadingEigen, leading, leading_dense};
+use crate::linalg::eigen::{Certificate, EigenError, EigenOptions, LeadingEigen, leading, leading_dense};
 use crate::linalg::filtered::leading_filtered;
 use crate::linalg::laplacian::Cholesky;
 use crate::linalg::polar::{Stretch, Workspace};
@@ -67,8 +67,8 @@ const MAX_PRODUCTS: usize = 5000;
 /// many times `n m (d E / p + m)` operations as are as fast as `n³` in one decomposition.
 const FILTER_COST: f64 = 40.0;
 
-/// The eigen-solver gives up after so many steps.
-const MAX_STEPS: usize = 500;
+/// The eigen-solver gives up after so many steps, and the vectors are found as in noisy problems.
+const MAX_STEPS: usize = 60;
 
 /// From this inconsistency on nothing is spread: the first order has no say any more.
 const FIRST_ORDER: f64 = 0.3;
@@ -266,19 +266,23 @@ fn eigenvectors(
     let roots = unit_roots(&totals);
     let inconsistency = mean_inconsistency(relatives, weights);
     let noisy = inconsistency > NOISY;
-    let num_guards = if noisy { guards_for_filtering(dim) } else { GUARDS };
-    if noisy && dense_is_cheaper(relatives, dim + num_guards) {
-        return Ok(leading_dense(&matrix, &eigen_options)?);
-    }
     let shift = (0.1 * inconsistency).max(MIN_SHIFT);
     let scalar = Cholesky::new(&vec![1.0 + shift; num_patches], &relatives.edges, &factors)?;
-    let start = start(&roots, dim, num_guards, &scalar, options.seed);
-    let columns = dim + num_guards;
-    if noisy {
-        let options = EigenOptions { max_steps: MAX_PRODUCTS, ..eigen_options };
-        return Ok(leading_filtered(&matrix, start, columns, &options)?);
+    let start = |num_guards| start(&roots, dim, num_guards, &scalar, options.seed);
+    if !noisy {
+        let precondition = |residual: &mut [f64]| scalar.solve(residual);
+        match leading(&matrix, start(GUARDS), dim + GUARDS, precondition, &eigen_options) {
+            // Measurements that agree in most directions and contradict each other in a few.
+            Err(EigenError::NotConverged { .. }) => {}
+            found => return Ok(found?),
+        }
     }
-    Ok(leading(&matrix, start, columns, |residual| scalar.solve(residual), &eigen_options)?)
+    let num_guards = guards_for_filtering(dim);
+    if dense_is_cheaper(relatives, dim + num_guards) {
+        return Ok(leading_dense(&matrix, &eigen_options)?);
+    }
+    let options = EigenOptions { max_steps: MAX_PRODUCTS, ..eigen_options };
+    Ok(leading_filtered(&matrix, start(num_guards), dim + num_guards, &options)?)
 }
 
 /// Half as many guards as wanted vectors; in higher dimensions a few less, so that the kernels of

@@ -101,17 +101,19 @@ fn some_nodes(graph: &Graph, clusters: Option<&Partition>, seed: Seed) -> Vec<No
 }
 
 impl Choice {
-    /// The candidate with the highest score; of equals, the first.
-    pub fn best(setting: &str, scores: Vec<(String, f64)>) -> Self {
-        let best = scores.iter().fold(None, |best: Option<&(String, f64)>, candidate| match best {
-            Some(best) if best.1 >= candidate.1 => Some(best),
-            _ => Some(candidate),
-        });
-        let chosen = best.map(|(name, _)| name.clone()).unwrap_or_default();
+    /// A choice between candidates with these scores, the first being the usual one.
+    pub fn of(setting: &str, chosen: &str, scores: Vec<(String, f64)>) -> Self {
         let listed: Vec<String> = scores.iter().map(|(name, score)| format!("{name} {score:.3}")).collect();
         let reason =
             format!("AUC on validation edges against degree-matched non-edges: {}", listed.join(", "));
-        Self { setting: setting.into(), chosen, reason, scores }
+        Self { setting: setting.into(), chosen: chosen.into(), reason, scores }
+    }
+
+    /// The same, where others must beat the first by a margin.
+    #[must_use]
+    pub fn clearly(mut self, margin: f64) -> Self {
+        self.reason += &format!("; others must be better than the first by {margin}");
+        self
     }
 
     /// A choice that could not be tried, or needs no trial.
@@ -157,8 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_equals_is_chosen() {
-        let scores = vec![("unit".to_owned(), 0.9), ("idf".to_owned(), 0.9)];
-        assert_eq!(Choice::best("scaling", scores).chosen, "unit");
+    fn a_choice_tells_its_reason() {
+        let scores = vec![("unit".to_owned(), 0.9), ("idf".to_owned(), 0.91)];
+        let choice = Choice::of("scaling", "unit", scores).clearly(0.015);
+        let ending = "non-edges: unit 0.900, idf 0.910; others must be better than the first by 0.015";
+        assert!(choice.reason.ends_with(ending), "{}", choice.reason);
     }
 }

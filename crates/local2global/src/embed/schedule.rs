@@ -226,18 +226,27 @@ impl<'a> Job<'a> {
     /// Whether the files are there, made from the same inputs, and undamaged. Given
     /// coordinates are read again, since others may have changed them.
     fn is_done(&self, folder: &Path) -> bool {
-        let [coordinates, record] = self.paths(folder);
-        let record: Option<serde_json::Value> =
-            fs::read(record).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let text = |key: &str| record.as_ref().and_then(|record| record.get(key)?.as_str());
-        let intact = |key: &str, path: &Path| {
-            crate::digest::of_file(path).is_ok_and(|found| text(key) == Some(&found))
-        };
+        let record = read_record(folder, &self.name);
+        let digest = record.as_ref().and_then(|record| record.get("digest")?.as_str());
         self.config.method != EmbedMethod::Given
-            && (text("encoder").is_none() || intact("encoder", &encoder_path(folder, &self.name)))
-            && text("digest") == Some(&self.digest)
-            && intact("coordinates", &coordinates)
+            && digest == Some(&self.digest)
+            && is_own(folder, &self.name)
     }
+}
+
+/// Whether the files of a patch are those that its record tells of: coordinates, and what was
+/// learned if that was kept.
+pub(super) fn is_own(folder: &Path, name: &str) -> bool {
+    let record = read_record(folder, name);
+    let text = |key: &str| record.as_ref().and_then(|record| record.get(key)?.as_str());
+    let intact =
+        |key: &str, path: &Path| crate::digest::of_file(path).is_ok_and(|found| text(key) == Some(&found));
+    intact("coordinates", &folder.join(format!("{name}.npy")))
+        && (text("encoder").is_none() || intact("encoder", &encoder_path(folder, name)))
+}
+
+fn read_record(folder: &Path, name: &str) -> Option<serde_json::Value> {
+    serde_json::from_slice(&fs::read(folder.join(format!("{name}.json"))).ok()?).ok()
 }
 
 impl<'a> Stage4<'a> {

@@ -6,7 +6,7 @@ use super::frame::Sources;
 use super::hops::late::{Late, Learned, late_embedding, turned};
 use super::hops::model::Encoder;
 use super::nn::Matrix;
-use super::schedule::encoder_path;
+use super::schedule::{encoder_path, is_own};
 use super::{EmbedConfig, EmbedError, Frame, Summary, embed_framed};
 use crate::graph::{Graph, NodeId, store};
 use crate::npy;
@@ -54,7 +54,8 @@ fn run_frame(
 
 /// Applies what the patches of a run have learned to its whole graph, if the settings and the
 /// method ask for it: the stitched embedding is replaced. Says whether it was. `rotations` are those
-/// of all patches into the common frame, one row-major matrix after the other.
+/// of all patches into the common frame, one row-major matrix after the other. Nothing happens
+/// where a patch has coordinates of another program.
 ///
 /// # Errors
 /// [`EmbedError`] if a file cannot be read or written.
@@ -64,6 +65,10 @@ pub fn embed_late(run: &RunDir, config: &EmbedConfig, rotations: &[f64]) -> Resu
     let Some(frame) = common.hops.as_deref().filter(|_| config.late != Late::Off) else { return Ok(false) };
     let (graph, _) = store::open(&run.graph())?;
     let patches = read_patches(&run.patches(), &graph)?;
+    // Coordinates that somebody else has put there are not what the encoders would give.
+    if !(0..patches.len()).all(|index| is_own(&folder, &patch_name(index))) {
+        return Ok(false);
+    }
     let weights = (0..patches.len()).map(|index| read_weights(&run.patches(), index));
     let weights: Vec<Vec<f32>> = weights.collect::<Result<_, _>>()?;
     let size = config.dim * config.dim;

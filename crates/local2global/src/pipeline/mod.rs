@@ -281,12 +281,22 @@ impl<'a> Pipeline<'a> {
             }
             StageName::Align => {
                 align_run(run, align, *seed, progress)?;
-                let transforms = read_transforms(&run.alignment().join("transforms.npz"))?;
-                embed_late(run, embed, &transforms.rotations)?;
+                self.finish_alignment()?;
             }
             StageName::Evaluate => drop(self.evaluate(progress)?),
         }
         Ok(String::new())
+    }
+
+    /// What comes after the patches of a run have been aligned: where the method allows, what they
+    /// learned is applied once more to the whole graph, in place of the mean of their coordinates.
+    ///
+    /// # Errors
+    /// [`PipelineError`] if a file cannot be read or written.
+    pub fn finish_alignment(&self) -> Result<(), PipelineError> {
+        let transforms = read_transforms(&self.run.alignment().join("transforms.npz"))?;
+        embed_late(self.run, &self.config.embed, &transforms.rotations)?;
+        Ok(())
     }
 
     /// Scores the embedding, and one of the whole graph if the settings ask for it.

@@ -64,8 +64,9 @@ impl Pipeline<'_> {
         let Config { partition, patch, embed, align, evaluate, .. } = &mut self.config;
         *embed = embed.settled();
         // Models that were trained apart differ by more than rotations, and all copies together say
-        // more about them than pairs of patches.
-        if embed.method != EmbedMethod::Spectral {
+        // more about them than pairs of patches. With a common frame little is left to say.
+        let method = embed.method.for_graph(graph);
+        if method != EmbedMethod::Spectral && !embed.has_common_frame(method) {
             align.method.get_or_insert(AlignMethod::Procrustes);
         }
         patch.landmarks.get_or_insert(embed.usual_landmarks(graph));

@@ -19,8 +19,11 @@ use crate::graph::{Features, Graph, NodeId};
 use crate::partition::PartitionError;
 use crate::patch::landmarks::landmarks;
 
-/// How much higher the AUC of another method must be for `hops` to give way.
-const CLEARLY: f64 = 0.02;
+/// How much higher the AUC of another method must be for `hops` to give way, and that of another
+/// scaling for plain unit rows: better links do not always mean better classes.
+const CLEARLY: f64 = 0.015;
+/// The window of walks in a trial of methods; the one that suits the graph is chosen later.
+const TRIAL_WINDOW: usize = 5;
 /// The shares of structure that are tried for `both`.
 const STRUCTURE_WEIGHTS: [f32; 3] = [0.2, 0.4, 0.6];
 /// The share of structure where nothing can be tried.
@@ -55,10 +58,10 @@ impl Maker<'_> {
             Ok((scaling.name().to_owned(), trial.score(&coordinates)))
         };
         let scores: Vec<_> = candidates.iter().map(score).collect::<Result<_, EmbedError>>()?;
-        let choice = Choice::best("scaling", scores);
-        let chosen = candidates.into_iter().find(|scaling| scaling.name() == choice.chosen);
-        choices.push(choice);
-        Ok(chosen.unwrap_or_default())
+        let clear = scores[1].1 > scores[0].1 + CLEARLY;
+        let chosen = candidates[usize::from(clear)];
+        choices.push(Choice::of("scaling", chosen.name(), scores).clearly(CLEARLY));
+        Ok(chosen)
     }
 
     fn trial(&self) -> Option<Trial> {
@@ -101,7 +104,7 @@ impl Maker<'_> {
             return Ok((method, USUAL_STRUCTURE_WEIGHT));
         };
         let mut scores = self.method_scores(&trial)?;
-        let (rule, hops) = (asked == EmbedMethod::Auto, scores[0].2);
+        let rule = asked == EmbedMethod::Auto;
         // With `both` asked for, only the weight is open; with `auto`, others must clearly win.
         scores.retain(|(method, ..)| rule || *method == EmbedMethod::Both);
         let merit = |&(method, _, score): &(EmbedMethod, f32, f64)| {
@@ -112,28 +115,21 @@ impl Maker<'_> {
             .fold(scores[0], |best, other| if merit(other) > merit(&best) { *other } else { best });
         let named: Vec<_> =
             scores.iter().map(|&(method, weight, score)| (name(method, weight), score)).collect();
-        let mut choice = Choice::best("method", named);
-        choice.chosen = name(best.0, best.1);
-        if rule {
-            choice.reason += &format!(
-                "; others must beat hops, {hops:.3}, by {CLEARLY}, since better links do not always mean better classes"
-            );
-        }
-        choices.push(choice);
+        let choice = Choice::of("method", &name(best.0, best.1), named);
+        choices.push(if rule { choice.clearly(CLEARLY) } else { choice });
         Ok((best.0, best.1))
     }
 
     /// The scores of all methods on a trial: `hops` first.
     fn method_scores(&self, trial: &Trial) -> Result<Vec<(EmbedMethod, f32, f64)>, EmbedError> {
         let dim = self.config.dim;
-        let scaling = self.choose_scaling(dim, &mut Vec::new())?;
-        let whole = |dim| self.untrained(&trial.graph, scaling, dim);
-        let mut scores = vec![(EmbedMethod::Hops, 0.0, trial.score(&whole(dim)?))];
-        let walks = self.walk(&trial.graph, dim)?;
-        scores.push((EmbedMethod::Walks, 1.0, trial.score(&walks)));
+        let scaling = self.config.scaling.unwrap_or_default();
+        let by_hops = |dim| self.untrained(&trial.graph, scaling, dim);
+        let mut scores = vec![(EmbedMethod::Hops, 0.0, trial.score(&by_hops(dim)?))];
         let [of_hops, of_walks] = dims(EmbedMethod::Both, dim);
         if of_hops > 1 && of_walks > 0 {
-            let parts = [whole(of_hops)?, self.walk(&trial.graph, of_walks)?];
+            let parts = [by_hops(of_hops)?, self.walk(&trial.graph, of_walks)?];
+            scores.push((EmbedMethod::Walks, 1.0, trial.score(&parts[1])));
             for weight in STRUCTURE_WEIGHTS {
                 let both = side_by_side([&parts[0], &parts[1]], weight);
                 scores.push((EmbedMethod::Both, weight, trial.score(&both)));
@@ -147,14 +143,7 @@ impl Maker<'_> {
         let clusters =
             fine_clusters(graph, None, usual_clusters(graph.num_nodes()), self.seed, self.progress)
                 .map_err(partition_failed)?;
-        let window = match self.config.window {
-            Some(window) => window,
-            None => {
-                let links = ClusterLinks::of(graph, &clusters);
-                choose_window(graph, &clusters, &links, dim, self.seed, self.progress)?.window
-            }
-        };
-        let settings = WalkSettings::new(window, dim);
+        let settings = WalkSettings::new(self.config.window.unwrap_or(TRIAL_WINDOW), dim);
         let frame = WalkFrame::new(graph, &clusters, &settings, self.seed, self.progress)?;
         let nodes: Vec<NodeId> = graph.nodes().collect();
         walk_coordinates(graph, &nodes, &frame, self.progress)
@@ -173,12 +162,11 @@ impl Maker<'_> {
                 let found = choose_window(graph, &clusters, &links, dim, self.seed, self.progress)?;
                 let scores: Vec<_> =
                     found.scores.iter().map(|(window, score)| (window.to_string(), *score)).collect();
-                let mut choice = match scores.is_empty() {
-                    true => Choice::by_rule("window", "", "the graph cannot spare edges to try others"),
-                    false => Choice::best("window", scores),
-                };
-                choice.chosen = found.window.to_string();
-                choices.push(choice);
+                let window = found.window.to_string();
+                choices.push(match scores.is_empty() {
+                    true => Choice::by_rule("window", &window, "the graph cannot spare edges to try others"),
+                    false => Choice::of("window", &window, scores),
+                });
                 found.window
             }
         };
