@@ -6,8 +6,8 @@
 //! ```
 //!
 //! with `dim=128`, `window=auto` (or a number), `clusters=auto`, `fine=given` (split the clusters of
-//! the patches) or `fine=whole` (METIS on the whole graph), `patches=auto`, `shift=0.2`, `seed=1`,
-//! `threads=2`, and `mode=` one of `patches`, `full`, `local` (nothing is sent: unaligned scores
+//! the patches) or `fine=whole` (METIS on the whole graph), `patches=auto`, `cover=edges` or `nodes`,
+//! `shift=0.2`, `seed=1`, `threads=2`, and `mode=` one of `patches`, `full`, `local` (nothing is sent: unaligned scores
 //! say little) and `spectral` (the whole graph at once, for comparison). GRAPH is a built-in name or a
 //! file.
 
@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use local2global::embed::nn::{Matrix, dense};
+use local2global::embed::nn::Matrix;
 use local2global::embed::spectral::Spectral;
 use local2global::embed::walks::{
     ClusterLinks, WalkFrame, WalkSettings, choose_window, fine_clusters, local_walk_coordinates,
@@ -29,9 +29,8 @@ use local2global::graph::held_out::hold_out;
 use local2global::graph::load::GraphConfig;
 use local2global::graph::sample::{Pair, sample_edges, sample_non_edges};
 use local2global::graph::{Graph, NodeId, builtin};
-use local2global::linalg::polar::random_orthogonal;
 use local2global::partition::{NumClusters, Partition, PartitionConfig, partition};
-use local2global::patch::{Patch, PatchConfig, make_patches};
+use local2global::patch::{Cover, Patch, PatchConfig, make_patches};
 use local2global::progress::Silent;
 use local2global::score::area_under_curve;
 use local2global::seed::{Seed, Stage};
@@ -71,12 +70,21 @@ fn main() {
     pool.install(|| run(&options));
 }
 
-/// Runs `body` and prints how long it took.
+/// Runs `body` and prints how long it took, and for how long processors worked on it.
 fn timed<R>(name: &str, body: impl FnOnce() -> R) -> R {
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), processor_seconds());
     let result = body();
-    println!("  {name}: {:.2} s", start.elapsed().as_secs_f64());
+    let processors = processor_seconds() - before;
+    println!("  {name}: {:.2} s, {processors:.2} s of processors", start.elapsed().as_secs_f64());
     result
+}
+
+/// The processor time of this process so far, where Linux tells.
+fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    let ticks = |place: usize| fields.get(place).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
+    (ticks(11) + ticks(12)) / 100.0
 }
 
 fn run(options: &Options) {
@@ -127,7 +135,8 @@ fn walks(graph: &Graph, dim: usize, options: &Options, seed: Seed) -> Matrix<f32
         let nodes: Vec<NodeId> = graph.nodes().collect();
         return timed("whole", || walk_coordinates(graph, &nodes, &frame, &Silent)).expect("coordinates");
     }
-    let patches = timed("patches", || patches_of(graph, &clusters, dim, seed));
+    let cover = if options.is("cover", "nodes") { Cover::Nodes } else { Cover::Edges };
+    let patches = timed("patches", || patches_of(graph, &clusters, cover, dim, seed));
     let num_copies: usize = patches.iter().map(|patch| patch.nodes.len()).sum();
     println!("  {} patches of {} nodes", patches.len(), num_copies / patches.len().max(1));
     let embed = |patch: &Patch| match options.is("mode", "local") {
@@ -147,9 +156,9 @@ fn clusters_of(graph: &Graph, dim: usize, options: &Options, seed: Seed) -> Part
     partition(graph, &config, bounds.half_min(), seed, &Silent).expect("the graph can be split")
 }
 
-fn patches_of(graph: &Graph, clusters: &Partition, dim: usize, seed: Seed) -> Vec<Patch> {
-    let (patches, _) =
-        make_patches(graph, clusters, &PatchConfig::default(), dim, seed, &Silent).expect("patches");
+fn patches_of(graph: &Graph, clusters: &Partition, cover: Cover, dim: usize, seed: Seed) -> Vec<Patch> {
+    let config = PatchConfig { cover, ..Default::default() };
+    let (patches, _) = make_patches(graph, clusters, &config, dim, seed, &Silent).expect("patches");
     patches.patches().to_vec()
 }
 
@@ -201,19 +210,11 @@ fn score(graph: &Graph, coordinates: &Matrix<f32>, seed: Seed) {
         let link = auc(held_out.edges(), held_out.non_edges());
         println!("  {name}: link {link:.4}, reconstruction {:.4}", auc(&edges, &non_edges));
     }
-    let mut random = seed.stream(Stage::Evaluate, 78);
-    let rotation: Vec<f32> = random_orthogonal(dim, &mut random).iter().map(|&entry| entry as f32).collect();
-    let mut rotated = Matrix::zeros(coordinates.num_rows(), dim);
-    dense::multiply(coordinates, &Matrix::from_values(dim, dim, rotation), &mut rotated);
-    for (name, values) in
-        [("as it is", coordinates), ("rotated", &rotated), ("unit rows, rotated", &unit_rows(&rotated))]
-    {
-        let rows = Entry::Rows(Coordinates::new(values.values(), dim));
-        let embeddings = BTreeMap::from([(Contender::L2g, rows)]);
-        let config = EvaluateConfig { samples: Some(20_000), ..Default::default() };
-        if let Ok(scores) = classification(graph, &embeddings, &config, seed, &Silent) {
-            println!("  accuracy {:.4} {name}", scores.accuracy[&Contender::L2g].mean);
-        }
+    let rows = Entry::Rows(Coordinates::new(coordinates.values(), dim));
+    let embeddings = BTreeMap::from([(Contender::L2g, rows)]);
+    let config = EvaluateConfig { samples: Some(20_000), ..Default::default() };
+    if let Ok(scores) = classification(graph, &embeddings, &config, seed, &Silent) {
+        println!("  accuracy {:.4}", scores.accuracy[&Contender::L2g].mean);
     }
 }
 

@@ -1,10 +1,12 @@
 //! The small clusters in which walks end.
 //!
 //! The clusters of the partition stage are split further inside, each in proportion to its
-//! size, so METIS need not see the whole graph again. Cost: `O(m)`.
+//! size, so METIS need not see the whole graph again. If there are about as many as wanted they
+//! stay as they are, and if there are many more, neighbouring ones are joined. Cost: `O(m)`.
 
-use crate::graph::Graph;
-use crate::partition::{Metis, Partition, PartitionError, Partitioner, undirected};
+use crate::graph::edge_list::EdgeChunk;
+use crate::graph::{BuildOptions, EdgeList, Graph, build};
+use crate::partition::{ClusterGraph, Metis, Partition, PartitionError, Partitioner, undirected};
 use crate::progress::{Progress, Silent};
 use crate::seed::{Seed, Stage};
 
@@ -18,8 +20,9 @@ pub fn usual_clusters(num_nodes: usize) -> usize {
     (num_nodes / MEAN_SIZE).clamp(2, MOST_CLUSTERS).min(num_nodes.max(1))
 }
 
-/// Splits a graph into about `num_clusters` clusters, each within one of the given clusters if
-/// there are any. Given clusters are never joined: if there are more, they stay as they are.
+/// Splits a graph into about `num_clusters` clusters, by way of given ones if there are any.
+///
+/// Between half and twice as many given clusters stay as they are. Fewer are split, more are joined.
 ///
 /// # Errors
 /// [`PartitionError`] if METIS fails, or somebody asks to stop.
@@ -30,33 +33,61 @@ pub fn fine_clusters(
     seed: Seed,
     progress: &dyn Progress,
 ) -> Result<Partition, PartitionError> {
-    let num_nodes = graph.num_nodes();
-    let whole = Partition::whole(num_nodes);
-    let given = given.unwrap_or(&whole);
-    if given.num_clusters() >= num_clusters {
-        return Ok(given.clone());
-    }
     let graph = &*undirected(graph);
+    let whole = Partition::whole(graph.num_nodes());
+    let given = given.unwrap_or(&whole);
+    match given.num_clusters() {
+        many if many > 2 * num_clusters => join(graph, given, num_clusters, seed),
+        enough if enough > 1 && 2 * enough >= num_clusters => Ok(given.clone()),
+        _ => split_all(graph, given, num_clusters, seed, progress),
+    }
+}
+
+/// Joins clusters that touch, so that few edges are between those that come out.
+fn join(
+    graph: &Graph,
+    given: &Partition,
+    num_clusters: usize,
+    seed: Seed,
+) -> Result<Partition, PartitionError> {
+    let touching = ClusterGraph::of(graph, given);
+    let pairs = touching.edges().iter().map(|edge| [edge.a, edge.b]).collect();
+    let weights = touching.edges().iter().map(|edge| edge.cut as f32).collect();
+    let mut list = EdgeList::new();
+    list.push(EdgeChunk { pairs, weights });
+    let clusters = build(list, given.num_clusters(), &BuildOptions::default()).graph;
+    let groups = split(&clusters, num_clusters, seed)?;
+    let group = |&cluster: &u32| groups.clusters()[cluster as usize];
+    Ok(Partition::from_labels(given.clusters().iter().map(group).collect()))
+}
+
+/// Splits every cluster in proportion to its size.
+fn split_all(
+    graph: &Graph,
+    given: &Partition,
+    num_clusters: usize,
+    seed: Seed,
+    progress: &dyn Progress,
+) -> Result<Partition, PartitionError> {
     let members = given.members();
-    let mut labels = vec![0; num_nodes];
-    let mut next = 0;
-    let share = num_clusters as f64 / num_nodes as f64;
-    let mut nodes_before = 0;
+    let mut labels = vec![0; graph.num_nodes()];
+    // Shares are rounded along the way, so that the numbers add up to `num_clusters`.
+    let share = num_clusters as f64 / graph.num_nodes() as f64;
+    let rounded = |num_nodes: usize| (num_nodes as f64 * share).round() as usize;
+    let (mut num_labels, mut num_nodes) = (0, 0);
     for cluster in 0..given.num_clusters() as u32 {
         if progress.is_cancelled() {
             return Err(PartitionError::Cancelled);
         }
         let nodes = members.of(cluster);
-        // Shares are rounded along the way, so that the numbers add up to `num_clusters`.
-        let rounded = |count: usize| (count as f64 * share).round() as usize;
-        let wanted = rounded(nodes_before + nodes.len()) - rounded(nodes_before);
-        nodes_before += nodes.len();
+        let wanted = rounded(num_nodes + nodes.len()) - rounded(num_nodes);
+        num_nodes += nodes.len();
         let part = graph.topology_of(nodes).expect("the rows of a graph make a subgraph");
         let parts = split(&part, wanted.clamp(1, nodes.len()), seed.child(Stage::Partition, cluster.into()))?;
         for (&node, &label) in nodes.iter().zip(parts.clusters()) {
-            labels[node.index()] = next + label;
+            labels[node.index()] = num_labels + label;
         }
-        next += parts.num_clusters() as u32;
+        num_labels += parts.num_clusters() as u32;
     }
     Ok(Partition::from_labels(labels))
 }

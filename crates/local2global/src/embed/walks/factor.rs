@@ -109,12 +109,16 @@ fn leading(
     Ok(subspace.eigenpairs(multiply))
 }
 
-/// The columns turned by a random rotation.
+/// The columns turned by a random rotation; those beyond the number of rows, which are zero, stay.
 pub(super) fn mixed(columns: &Matrix<f32>, seed: Seed) -> Matrix<f32> {
-    let dim = columns.num_columns();
-    let rotation = random_orthogonal(dim, &mut seed.stream(Stage::Embed, ROTATION_STREAM));
-    let rotation = Matrix::from_values(dim, dim, rotation.into_iter().map(|entry| entry as f32).collect());
-    let mut mixed = Matrix::zeros(columns.num_rows(), dim);
+    let (num_rows, dim) = (columns.num_rows(), columns.num_columns());
+    let width = dim.min(num_rows);
+    let turned = random_orthogonal(width, &mut seed.stream(Stage::Embed, ROTATION_STREAM));
+    let mut rotation = Matrix::zeros(dim, dim);
+    for (row, entries) in turned.chunks_exact(width.max(1)).enumerate() {
+        rotation.row_mut(row)[..width].iter_mut().zip(entries).for_each(|(to, &entry)| *to = entry as f32);
+    }
+    let mut mixed = Matrix::zeros(num_rows, dim);
     dense::multiply(columns, &rotation, &mut mixed);
     mixed
 }

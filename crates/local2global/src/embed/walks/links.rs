@@ -1,14 +1,11 @@
-//! The weight of the edges between clusters, `C = SᵀAS`.
+//! The weight of the edges between clusters, `C = SᵀAS`, as a full matrix.
 //!
-//! Each row is summed by one thread in the order of the nodes, so the bytes do not depend on
-//! the number of threads. Cost: `O(m + K²)` time, `8 K²` bytes.
-
-use rayon::prelude::*;
+//! Cost: that of [`ClusterGraph`], and `8 K²` bytes.
 
 use crate::graph::{Graph, NodeId};
-use crate::partition::{Partition, undirected};
+use crate::partition::{ClusterGraph, Partition, undirected};
 
-/// How much weight joins each two clusters; an edge inside a cluster counts twice.
+/// How much weight joins each two clusters; an edge inside a cluster counts twice, a loop once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterLinks {
     num_clusters: usize,
@@ -16,23 +13,26 @@ pub struct ClusterLinks {
 }
 
 impl ClusterLinks {
-    /// Counts the edges of a graph; direction is ignored.
+    /// Adds up the edges of a graph; direction is ignored.
     ///
     /// # Panics
     /// If the clusters are those of another graph.
     pub fn of(graph: &Graph, clusters: &Partition) -> Self {
         assert_eq!(graph.num_nodes(), clusters.num_nodes(), "every node has a cluster");
-        let graph = &*undirected(graph);
-        let num_clusters = clusters.num_clusters();
-        let members = clusters.members();
+        let touching = ClusterGraph::of(&undirected(graph), clusters);
+        let num_clusters = touching.num_clusters();
+        let mut inside = touching.volumes().to_vec();
         let mut weights = vec![0.0; num_clusters * num_clusters];
-        weights.par_chunks_mut(num_clusters.max(1)).enumerate().for_each(|(cluster, row)| {
-            for &node in members.of(cluster as u32) {
-                for_each_neighbor(graph, node, |neighbor, weight| {
-                    row[clusters.cluster_of(neighbor) as usize] += f64::from(weight);
-                });
+        for edge in touching.edges() {
+            for (from, to) in [(edge.a as usize, edge.b as usize), (edge.b as usize, edge.a as usize)] {
+                weights[from * num_clusters + to] = edge.cut;
+                inside[from] -= edge.cut;
             }
-        });
+        }
+        for (cluster, inside) in inside.into_iter().enumerate() {
+            // Rounding may leave less than nothing where all edges lead outside.
+            weights[cluster * (num_clusters + 1)] = inside.max(0.0);
+        }
         Self { num_clusters, weights }
     }
 

@@ -12,7 +12,7 @@
 
 use super::chain::chance_scales;
 use super::factor::{mixed, scaled_eigenvectors, take_logs};
-use super::rows::{Rows, Strip, Strips, WIDTH};
+use super::rows::{Rows, Strips, WIDTH};
 use super::{WalkFrame, WalkSettings, check_cancelled, fine_clusters, usual_clusters, walk_coordinates};
 use crate::embed::EmbedError;
 use crate::embed::memory::PatchSize;
@@ -72,7 +72,7 @@ fn log_matrix(
     settings: &WalkSettings,
     progress: &dyn Progress,
 ) -> Result<Matrix<f32>, EmbedError> {
-    let rows = Rows::new(graph, nodes, |_| 0, |_, _| false);
+    let rows = Rows::new(graph, nodes, (0..nodes.len() as u32).collect(), |_| 0, |_, _| false);
     let degree = |&node: &NodeId| match graph.neighbor_weights(node) {
         None => graph.degree(node) as f64,
         Some(weights) => weights.iter().copied().map(f64::from).sum(),
@@ -81,20 +81,15 @@ fn log_matrix(
     let scales = chance_scales(&degrees, settings.window, settings.shift);
     let mut strips = Strips::new(nodes.len());
     let mut logs = Matrix::zeros(nodes.len(), nodes.len());
-    for first in (0..nodes.len()).step_by(WIDTH) {
+    for (block, scales) in scales.chunks(WIDTH).enumerate() {
         check_cancelled(progress)?;
-        let width = WIDTH.min(nodes.len() - first);
-        let add_home = |row: usize, strip: &mut Strip| {
-            if (first..first + width).contains(&row) {
-                strip[row - first] += 1.0;
-            }
-        };
-        rows.walk(settings.window, &mut strips, add_home, |_| &[]);
+        rows.walk(settings.window, block, &mut strips, |_| &[]);
+        let (first, width) = (block * WIDTH, scales.len());
         vectorized(
             #[inline(always)]
             || {
                 for (row, strip) in strips.now.iter_mut().enumerate() {
-                    take_logs(&mut strip[..width], &scales[first..][..width]);
+                    take_logs(&mut strip[..width], scales);
                     logs.row_mut(row)[first..][..width].copy_from_slice(&strip[..width]);
                 }
             },

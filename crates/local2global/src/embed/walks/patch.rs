@@ -66,9 +66,9 @@ pub(super) fn coordinates_without(
     assert!(graph.is_symmetric(), "walks need an undirected graph");
     assert_eq!(graph.num_nodes(), frame.clusters().len(), "every node of the graph has a cluster");
     assert!(nodes.is_sorted_by(|a, b| a < b), "nodes of a patch must be strictly ascending");
-    let rows = Rows::new(graph, nodes, |node| frame.cluster_of(node), hidden);
-    let homes: Vec<u32> = nodes.iter().map(|&node| frame.cluster_of(node)).collect();
-    Walks::new(rows, homes, frame).coordinates(progress)
+    let homes = nodes.iter().map(|&node| frame.cluster_of(node)).collect();
+    let rows = Rows::new(graph, nodes, homes, |node| frame.cluster_of(node), hidden);
+    Walks { frame, rows, scales: frame.scales() }.coordinates(progress)
 }
 
 /// About how many bytes [`walk_coordinates`] needs for a patch, its result included, without
@@ -90,24 +90,18 @@ fn blocks_per_panel(num_nodes: usize) -> usize {
 struct Walks<'a> {
     frame: &'a WalkFrame,
     rows: Rows,
-    /// The cluster of each node.
-    homes: Vec<u32>,
     /// `vol / (b T D_C)` of each cluster.
     scales: Vec<f32>,
 }
 
-impl<'a> Walks<'a> {
-    fn new(rows: Rows, homes: Vec<u32>, frame: &'a WalkFrame) -> Self {
-        Self { frame, rows, homes, scales: frame.scales() }
-    }
-
+impl Walks<'_> {
     /// The blocks of columns that are not all zeros, ascending.
     fn active_blocks(&self) -> Vec<usize> {
         let num_clusters = self.frame.num_clusters();
         let outside = self.rows.clusters_outside();
         let last = self.frame.sum(self.frame.window() - 1);
         let mut is_home = vec![false; num_clusters.div_ceil(WIDTH)];
-        self.homes.iter().for_each(|&home| is_home[home as usize / WIDTH] = true);
+        self.rows.homes().iter().for_each(|&home| is_home[home as usize / WIDTH] = true);
         let is_active = |&block: &usize| {
             let mut bounds = [0.0_f32; WIDTH];
             for &cluster in &outside {
@@ -121,14 +115,15 @@ impl<'a> Walks<'a> {
     }
 
     fn coordinates(&self, progress: &dyn Progress) -> Result<Matrix<f32>, EmbedError> {
-        let (num_nodes, dim) = (self.homes.len(), self.frame.dim());
+        let (num_nodes, dim) = (self.rows.homes().len(), self.frame.dim());
         let mut strips = Strips::new(num_nodes);
         let mut coordinates = Matrix::zeros(num_nodes, dim);
         for blocks in self.active_blocks().chunks(blocks_per_panel(num_nodes)) {
             let mut logs = Matrix::zeros(num_nodes, blocks.len() * WIDTH);
             for (place, &block) in blocks.iter().enumerate() {
                 check_cancelled(progress)?;
-                self.walk(block, &mut strips);
+                let outside = |step: usize| self.frame.sum(step).block(block);
+                self.rows.walk(self.frame.window(), block, &mut strips, outside);
                 self.write_logs(block, &mut strips.now, &mut logs, place * WIDTH);
             }
             dense::multiply_add(&logs, &self.factor_of(blocks), &mut coordinates);
@@ -146,18 +141,6 @@ impl<'a> Walks<'a> {
             }
         }
         factor
-    }
-
-    /// Sums the walks to the clusters of a block into the strips `now`.
-    fn walk(&self, block: usize, strips: &mut Strips) {
-        let add_home = |row: usize, strip: &mut Strip| {
-            let home = self.homes[row] as usize;
-            if home / WIDTH == block {
-                strip[home % WIDTH] += 1.0;
-            }
-        };
-        let outside = |step: usize| self.frame.sum(step).block(block);
-        self.rows.walk(self.frame.window(), strips, add_home, outside);
     }
 
     /// Writes the logs of the strips of a block into columns of `logs`, from `first` on.

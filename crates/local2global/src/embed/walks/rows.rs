@@ -78,15 +78,24 @@ impl Entries {
     fn add_to(&self, sums: &mut Strip, row: usize, strips: &[Strip]) {
         let entries = self.offsets[row]..self.offsets[row + 1];
         let columns = &self.columns[entries.clone()];
+        // Plain loops: what iterators are handed would not be compiled for vector instructions.
         match &self.weights {
-            None => columns.iter().for_each(|&column| {
-                let terms = &strips[column as usize];
-                (0..WIDTH).for_each(|lane| sums[lane] += terms[lane]);
-            }),
-            Some(weights) => columns.iter().zip(&weights[entries]).for_each(|(&column, &weight)| {
-                let terms = &strips[column as usize];
-                (0..WIDTH).for_each(|lane| sums[lane] += weight * terms[lane]);
-            }),
+            None => {
+                for &column in columns {
+                    let terms = &strips[column as usize];
+                    for lane in 0..WIDTH {
+                        sums[lane] += terms[lane];
+                    }
+                }
+            }
+            Some(weights) => {
+                for (&column, &weight) in columns.iter().zip(&weights[entries]) {
+                    let terms = &strips[column as usize];
+                    for lane in 0..WIDTH {
+                        sums[lane] += weight * terms[lane];
+                    }
+                }
+            }
         }
     }
 }
@@ -100,13 +109,17 @@ pub(super) struct Rows {
     outside: Entries,
     /// One over the degree of each node; zero for nodes without edges.
     scales: Vec<f32>,
+    /// The column that each node is at home in.
+    homes: Vec<u32>,
 }
 
 impl Rows {
-    /// The rows of some nodes, ascending, of an undirected graph; `hidden` edges do not count.
+    /// The rows of some nodes, ascending, of an undirected graph, with the column that each is at
+    /// home in; `hidden` edges do not count.
     pub(super) fn new(
         graph: &Graph,
         nodes: &[NodeId],
+        homes: Vec<u32>,
         cluster_of: impl Fn(NodeId) -> u32,
         hidden: impl Fn(NodeId, NodeId) -> bool,
     ) -> Self {
@@ -130,7 +143,7 @@ impl Rows {
             outside.end_row();
             scales.push(if degree > 0.0 { (1.0 / degree) as f32 } else { 0.0 });
         }
-        Self { inside, outside, scales }
+        Self { inside, outside, scales, homes }
     }
 
     /// The clusters that edges out of the patch lead to, ascending.
@@ -145,52 +158,46 @@ impl Rows {
         self.scales.len()
     }
 
-    /// Sums walks of 1 to `window` steps into the strips `now`: `Σ_{r=1..window} Q_r`.
-    ///
-    /// `add_home` adds 1 to the column that a node is at home in; `outside` gives, for a step, the
-    /// sums of walks from all clusters.
+    /// The column that each node is at home in.
+    pub(super) fn homes(&self) -> &[u32] {
+        &self.homes
+    }
+
+    /// Sums walks of 1 to `window` steps to the columns of a block into the strips `now`:
+    /// `Σ_{r=1..window} Q_r`. `outside` gives, for a step, the sums of walks from all clusters.
     pub(super) fn walk<'a>(
         &self,
         window: usize,
+        block: usize,
         strips: &mut Strips,
-        add_home: impl Fn(usize, &mut Strip) + Sync,
         outside: impl Fn(usize) -> &'a [Strip],
     ) {
         for (row, strip) in strips.now.iter_mut().enumerate() {
             *strip = [0.0; WIDTH];
-            add_home(row, strip);
+            self.add_home(row, block, strip);
         }
         for step in 0..window {
-            match step + 1 == window {
-                true => self.step(&strips.now, outside(step), &mut strips.next, |_, _| {}),
-                false => self.step(&strips.now, outside(step), &mut strips.next, &add_home),
-            }
+            let is_last = step + 1 == window;
+            self.step(&strips.now, outside(step), &mut strips.next, (!is_last).then_some(block));
             std::mem::swap(&mut strips.now, &mut strips.next);
         }
     }
 
-    /// Computes one step for a block of columns; then `finish` gets the number and strip of
-    /// each node.
-    fn step(
-        &self,
-        nodes: &[Strip],
-        clusters: &[Strip],
-        out: &mut [Strip],
-        finish: impl Fn(usize, &mut Strip) + Sync,
-    ) {
+    /// Adds 1 to the column that a node is at home in, if it is in the block.
+    #[inline(always)]
+    fn add_home(&self, row: usize, block: usize, strip: &mut Strip) {
+        let home = self.homes[row] as usize;
+        if home / WIDTH == block {
+            strip[home % WIDTH] += 1.0;
+        }
+    }
+
+    /// Computes one step for a block of columns, and adds the homes in `home_block`, if given.
+    fn step(&self, nodes: &[Strip], clusters: &[Strip], out: &mut [Strip], home_block: Option<usize>) {
         let piece = |first: usize, out: &mut [Strip]| {
             vectorized(
                 #[inline(always)]
-                || {
-                    for (row, out) in (first..).zip(out) {
-                        let mut sums = [0.0; WIDTH];
-                        self.inside.add_to(&mut sums, row, nodes);
-                        self.outside.add_to(&mut sums, row, clusters);
-                        let scale = self.scales[row];
-                        (0..WIDTH).for_each(|lane| out[lane] = scale * sums[lane]);
-                        finish(row, out);
-                    }
-                },
+                || self.step_piece(nodes, clusters, first, out, home_block),
             );
         };
         if self.num_nodes() <= ROWS_PER_PIECE {
@@ -198,6 +205,29 @@ impl Rows {
         }
         let pieces = out.par_chunks_mut(ROWS_PER_PIECE).enumerate();
         pieces.for_each(|(index, out)| piece(index * ROWS_PER_PIECE, out));
+    }
+
+    #[inline(always)]
+    fn step_piece(
+        &self,
+        nodes: &[Strip],
+        clusters: &[Strip],
+        first: usize,
+        out: &mut [Strip],
+        home_block: Option<usize>,
+    ) {
+        for (row, out) in (first..).zip(out) {
+            let mut sums = [0.0; WIDTH];
+            self.inside.add_to(&mut sums, row, nodes);
+            self.outside.add_to(&mut sums, row, clusters);
+            let scale = self.scales[row];
+            for lane in 0..WIDTH {
+                out[lane] = scale * sums[lane];
+            }
+            if let Some(block) = home_block {
+                self.add_home(row, block, out);
+            }
+        }
     }
 }
 

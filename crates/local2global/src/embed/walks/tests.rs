@@ -215,7 +215,40 @@ fn fine_clusters_lie_within_the_given_ones() {
         let coarse = given.cluster_of(node);
         assert_eq!(*home[fine.cluster_of(node) as usize].get_or_insert(coarse), coarse);
     }
-    assert_eq!(fine_clusters(&graph, Some(&given), 3, Seed(1), &Silent).unwrap(), given);
+    for about_as_many in [2, 8] {
+        assert_eq!(fine_clusters(&graph, Some(&given), about_as_many, Seed(1), &Silent).unwrap(), given);
+    }
+}
+
+#[test]
+fn many_more_clusters_than_wanted_are_joined() {
+    let graph = graph(600, false, true);
+    let given = clusters(600, 5);
+    let joined = fine_clusters(&graph, Some(&given), 20, Seed(1), &Silent).unwrap();
+    assert!((15..=20).contains(&joined.num_clusters()), "{} clusters", joined.num_clusters());
+    for first in graph.nodes().step_by(5) {
+        assert!((0..5).all(|k| joined.cluster_of(NodeId(first.0 + k)) == joined.cluster_of(first)));
+    }
+}
+
+#[test]
+fn links_are_the_weights_between_clusters() {
+    for graph in graphs() {
+        let clusters = clusters(graph.num_nodes(), 7);
+        let links = ClusterLinks::of(&graph, &clusters);
+        let weights = adjacency(&graph);
+        let mut expected = Matrix::<f64>::zeros(links.num_clusters(), links.num_clusters());
+        for row in graph.nodes() {
+            for column in graph.nodes() {
+                let (a, b) = (clusters.cluster_of(row) as usize, clusters.cluster_of(column) as usize);
+                expected.row_mut(a)[b] += weights.row(row.index())[column.index()];
+            }
+        }
+        for cluster in 0..links.num_clusters() {
+            let pairs = links.row(cluster).iter().zip(expected.row(cluster));
+            assert!(pairs.into_iter().all(|(found, expected)| (found - expected).abs() < 1e-9));
+        }
+    }
 }
 
 #[test]
