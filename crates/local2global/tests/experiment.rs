@@ -43,7 +43,7 @@ fn read(folder: &Path, file: &str) -> Vec<u8> {
 #[test]
 fn every_dimension_has_a_row_in_the_order_of_the_paper() {
     let folder = tempfile::tempdir().unwrap();
-    let (table, ..) = run(&graph(), &config(&[]), folder.path()).unwrap();
+    let (table, ..) = run(&graph(), &config(&["patch.min_overlap=32"]), folder.path()).unwrap();
     assert_eq!(table.rows.iter().map(|row| row.dim).collect::<Vec<_>>(), [2, 8]);
     assert!(table.rows.iter().flat_map(|row| row.scores()).all(|score| (0.0..=1.0).contains(&score)));
     let last = table.rows[1];
