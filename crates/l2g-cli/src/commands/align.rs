@@ -87,9 +87,7 @@ pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()>
     };
     let config = work.as_ref().map_or(&context.config, |work| &work.config).clone();
     let finish = |work: &Option<StageWork>| match work {
-        Some(work) => {
-            Pipeline::new(&work.run, config.clone(), GraphSource::Settings(&[])).finish_alignment()
-        }
+        Some(work) => Pipeline::new(&work.run, config.clone(), GraphSource::Settings(&[])).finish_alignment(),
         None => Ok(()),
     };
     match &args.update {

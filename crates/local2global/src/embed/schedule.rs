@@ -228,9 +228,7 @@ impl<'a> Job<'a> {
     fn is_done(&self, folder: &Path) -> bool {
         let record = read_record(folder, &self.name);
         let digest = record.as_ref().and_then(|record| record.get("digest")?.as_str());
-        self.config.method != EmbedMethod::Given
-            && digest == Some(&self.digest)
-            && is_own(folder, &self.name)
+        self.config.method != EmbedMethod::Given && digest == Some(&self.digest) && is_own(folder, &self.name)
     }
 }
 
