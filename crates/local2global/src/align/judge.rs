@@ -106,7 +106,9 @@ impl Task<'_> {
         let trust: Vec<f64> = stay.iter().map(|&stays| if stays { MIN_TRUST } else { 1.0 }).collect();
         let source =
             Source { patches: self.patches, overlaps, frames: None, node_weights, trust: Some(&trust) };
-        let (mut transforms, solution) = hierarchy::solve(source, self.levels, self.config, self.seed)?;
+        let nowhere = AlignConfig { rotate: false, translate: false, scale: false, ..self.config.clone() };
+        let config = if self.straightens() { &nowhere } else { self.config };
+        let (mut transforms, solution) = hierarchy::solve(source, self.levels, config, self.seed)?;
         reset(&mut transforms, stay);
         Ok((transforms, solution))
     }
@@ -119,7 +121,13 @@ impl Task<'_> {
     /// Whether generalised Procrustes is asked for, and the settings leave room for it.
     fn wants_procrustes(&self) -> bool {
         let config = self.config;
-        config.method == Some(AlignMethod::Procrustes) && config.rotate && config.translate
+        let asked = matches!(config.method, Some(AlignMethod::Procrustes | AlignMethod::Straighten));
+        asked && config.rotate && config.translate
+    }
+
+    /// Whether patches are only straightened from where they lie.
+    fn straightens(&self) -> bool {
+        self.config.method == Some(AlignMethod::Straighten) && self.wants_procrustes()
     }
 
     /// Improves motions by generalised Procrustes, over the nodes that `is_used`.
@@ -224,6 +232,12 @@ impl Task<'_> {
     fn candidates(&self, fitted: &[Overlap], stay: &[bool]) -> Result<Vec<(Motion, Transforms)>, AlignError> {
         let (full, _) = self.solve(fitted, stay)?;
         let mut all = vec![(Motion::None, Transforms::identity(full.num_patches(), full.dim))];
+        if self.straightens() {
+            let mut refined = full;
+            self.refine(&mut refined, stay, |node| !is_left_out(node))?;
+            all.push((Motion::Procrustes, refined));
+            return Ok(all);
+        }
         if self.config.rotate && self.config.translate {
             let mut rotated = full.clone();
             rotated.translations.fill(0.0);

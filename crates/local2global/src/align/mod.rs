@@ -102,6 +102,9 @@ pub enum AlignMethod {
     Eigenvectors,
     /// From there on, generalised Procrustes over all copies.
     Procrustes,
+    /// Generalised Procrustes from where patches lie, without eigenvectors: for patches that nearly
+    /// agree already, because they were sent a common frame.
+    Straighten,
 }
 
 /// Where a node with several copies goes.

@@ -154,7 +154,7 @@ impl Pipeline<'_> {
             3 * patches_u64 * rotations / 2 + centroid::streaming_bytes(patches * patch_nodes, nodes, dim);
         // Generalised Procrustes has a centre for each shared node, and the copies of some patches.
         let refining = match align.method {
-            Some(AlignMethod::Procrustes) => {
+            Some(AlignMethod::Procrustes | AlignMethod::Straighten) => {
                 let shared = nodes.min(patches * (patch_nodes - nodes / patches)) as u64;
                 8 * dim_u64 * (shared + 16 * patch_nodes as u64)
             }

@@ -64,9 +64,11 @@ impl Pipeline<'_> {
         let Config { partition, patch, embed, align, evaluate, .. } = &mut self.config;
         *embed = embed.settled();
         // Models that were trained apart differ by more than rotations, and all copies together say
-        // more about them than pairs of patches. With a common frame little is left to say.
+        // more about them than pairs of patches. With a common frame patches nearly agree already.
         let method = embed.method.for_graph(graph);
-        if method != EmbedMethod::Spectral && !embed.has_common_frame(method) {
+        if embed.has_common_frame(method) {
+            align.method.get_or_insert(AlignMethod::Straighten);
+        } else if method != EmbedMethod::Spectral {
             align.method.get_or_insert(AlignMethod::Procrustes);
         }
         patch.landmarks.get_or_insert(embed.usual_landmarks(graph));
