@@ -49,8 +49,16 @@ fn graph_of(pairs: Vec<[u32; 2]>, num_nodes: usize) -> Graph {
 
 /// Every method that a graph allows, set up so that it can embed any patch in four dimensions.
 fn methods(folder: &Path, graph: &Graph) -> Vec<(String, EmbedConfig)> {
-    let base =
-        EmbedConfig { dim: 4, epochs: Some(20), coordinates: folder.join("given"), ..EmbedConfig::default() };
+    // Quick and plain; what hides and holds out edges comes on top.
+    let base = EmbedConfig {
+        dim: 4,
+        epochs: Some(20),
+        learning_rate: Some(serde_json::from_str("0.01").unwrap()),
+        validation: Some(0.0),
+        hide: Some(0.0),
+        coordinates: folder.join("given"),
+        ..EmbedConfig::default()
+    };
     let program = folder.join("embed.py");
     fs::write(&program, PROGRAM).unwrap();
     let command = ["python3", program.to_str().unwrap(), "{edges}", "{nodes}", "{dim}", "{seed}", "{out}"];
@@ -67,6 +75,7 @@ fn methods(folder: &Path, graph: &Graph) -> Vec<(String, EmbedConfig)> {
         all.push((format!("{method:?} validated"), EmbedConfig { validation, ..named(method) }));
         all.push((format!("{method:?} unseen"), EmbedConfig { validation, hide, ..named(method) }));
     }
+    all.push(("Vgae own".into(), EmbedConfig { start: Some(Start::Own), ..named(EmbedMethod::Vgae) }));
     for method in [EmbedMethod::Auto, EmbedMethod::Hops, EmbedMethod::Walks, EmbedMethod::Both] {
         let needs_features = matches!(method, EmbedMethod::Hops | EmbedMethod::Both);
         for frame in [FrameKind::Common, FrameKind::None] {

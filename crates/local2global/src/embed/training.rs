@@ -3,12 +3,16 @@
 //! | | `auto`, `hops`, `both` | `vgae`, `gae` | `dgi` |
 //! | --- | --- | --- | --- |
 //! | `epochs` | 20 | 200 | 2000 |
-//! | `learning_rate` | 0.001 | 0.01 | 0.001 |
-//! | `normalise` | | `"none"` | `"row"` |
-//! | `patience` | 0 | 0 | 20 |
-//! | `validation` | 0 | 0 | 0 |
-//! | `hide` | 0.5 | 0 | 0 |
+//! | `learning_rate` | 0.001 | 0.004 | 0.001 |
+//! | `normalise` | | `"length"` | `"row"` |
+//! | `patience` | | 10 checks | 20 epochs |
+//! | `validation` | | 0.05 | 0 |
+//! | `hide` | 0.5 | 0.5 | 0 |
 //! | `start` | | `"common"` | `"common"` |
+//!
+//! Auto-encoders that hide edges and train slowly from a common start can be stitched; faster
+//! ones learn their patch by heart. Infomax is as published: Veličković et al., "Deep graph
+//! infomax", ICLR 2019.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,11 +48,11 @@ impl Training {
     pub fn usual(method: EmbedMethod) -> Self {
         let autoencoder = Self {
             epochs: 200,
-            learning_rate: Rates::One(0.01),
-            normalise: Scaling::None,
-            patience: 0,
-            validation: 0.0,
-            hide: 0.0,
+            learning_rate: Rates::One(0.004),
+            normalise: Scaling::Length,
+            patience: 10,
+            validation: 0.05,
+            hide: 0.5,
             start: Start::Common,
         };
         match method {
@@ -57,6 +61,8 @@ impl Training {
                 learning_rate: Rates::One(0.001),
                 normalise: Scaling::Row,
                 patience: 20,
+                validation: 0.0,
+                hide: 0.0,
                 ..autoencoder
             },
             EmbedMethod::Auto | EmbedMethod::Hops | EmbedMethod::Both => {

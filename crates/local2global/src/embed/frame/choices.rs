@@ -3,7 +3,7 @@
 //! All are made on validation edges against degree-matched non-edges ([`Trial`]), with
 //! embeddings that are not trained: training takes longer and hardly changes the order.
 //! Better links do not always mean better classes, so `hops` gives way to a method with structure
-//! only where that is clearly better ([`CLEARLY`]).
+//! only where that is clearly better.
 
 use super::{CENTRE_NODES, Maker, dims};
 use crate::embed::both::side_by_side;
@@ -19,9 +19,11 @@ use crate::graph::{Features, Graph, NodeId};
 use crate::partition::PartitionError;
 use crate::patch::landmarks::landmarks;
 
-/// How much higher the AUC of another method must be for `hops` to give way, and that of another
-/// scaling for plain unit rows: better links do not always mean better classes.
-const CLEARLY: f64 = 0.015;
+/// How much higher the AUC of another scaling must be for plain unit rows to give way, and that of
+/// another method for `hops`: better links do not always mean better classes. On Amazon Photo
+/// `walks` is .023 ahead in links and .02 behind in accuracy.
+const CLEARLY_BETTER_SCALING: f64 = 0.015;
+const CLEARLY_BETTER_METHOD: f64 = 0.03;
 /// The window of walks in a trial of methods; the one that suits the graph is chosen later.
 const TRIAL_WINDOW: usize = 5;
 /// The shares of structure that are tried for `both`.
@@ -58,9 +60,9 @@ impl Maker<'_> {
             Ok((scaling.name().to_owned(), trial.score(&coordinates)))
         };
         let scores: Vec<_> = candidates.iter().map(score).collect::<Result<_, EmbedError>>()?;
-        let clear = scores[1].1 > scores[0].1 + CLEARLY;
+        let clear = scores[1].1 > scores[0].1 + CLEARLY_BETTER_SCALING;
         let chosen = candidates[usize::from(clear)];
-        choices.push(Choice::of("scaling", chosen.name(), scores).clearly(CLEARLY));
+        choices.push(Choice::of("scaling", chosen.name(), scores).clearly(CLEARLY_BETTER_SCALING));
         Ok(chosen)
     }
 
@@ -108,7 +110,7 @@ impl Maker<'_> {
         // With `both` asked for, only the weight is open; with `auto`, others must clearly win.
         scores.retain(|(method, ..)| rule || *method == EmbedMethod::Both);
         let merit = |&(method, _, score): &(EmbedMethod, f32, f64)| {
-            if rule && method != EmbedMethod::Hops { score - CLEARLY } else { score }
+            if rule && method != EmbedMethod::Hops { score - CLEARLY_BETTER_METHOD } else { score }
         };
         let best = scores
             .iter()
@@ -116,7 +118,7 @@ impl Maker<'_> {
         let named: Vec<_> =
             scores.iter().map(|&(method, weight, score)| (name(method, weight), score)).collect();
         let choice = Choice::of("method", &name(best.0, best.1), named);
-        choices.push(if rule { choice.clearly(CLEARLY) } else { choice });
+        choices.push(if rule { choice.clearly(CLEARLY_BETTER_METHOD) } else { choice });
         Ok((best.0, best.1))
     }
 

@@ -277,6 +277,7 @@ pub struct HopsModel<F> {
     neighbors: Neighbors,
     edge_weights: Option<Vec<f32>>,
     masked: Masked<F>,
+    hides: bool,
     non_edges: NonEdges,
     popularity: Vec<F>,
     /// `[W, α, (s, b, β)]`.
@@ -290,7 +291,7 @@ pub struct HopsModel<F> {
 
 impl<F: Float> HopsModel<F> {
     /// A model for the nodes with these inputs and neighbours, from a start; `hidden_share` of
-    /// the edges are hidden in every epoch.
+    /// the edges are hidden in every epoch and predicted. If none are, those seen are predicted.
     pub fn new(
         input: Matrix<F>,
         centre: Vec<F>,
@@ -300,8 +301,9 @@ impl<F: Float> HopsModel<F> {
     ) -> Self {
         let (num_nodes, dim) = (input.num_rows(), start.weights.num_columns());
         let shape = (input.num_columns(), dim);
-        // As many pairs as edges are hidden.
-        let num_pairs = (neighbors.num_edges() as f64 * hidden_share).ceil() as usize;
+        // As many pairs as edges are predicted: those hidden, or all.
+        let predicted = if hidden_share > 0.0 { hidden_share } else { 1.0 };
+        let num_pairs = (neighbors.num_edges() as f64 * predicted).ceil() as usize;
         Self {
             non_edges: NonEdges::with_pairs(&neighbors, num_pairs),
             popularity: vec![F::ZERO; num_nodes],
@@ -317,6 +319,7 @@ impl<F: Float> HopsModel<F> {
             input,
             centre,
             masked: Masked::new(&neighbors, hidden_share),
+            hides: hidden_share > 0.0,
             neighbors,
             edge_weights,
             clock: Clock::default(),
@@ -371,10 +374,10 @@ impl<F: Float> Model<F> for HopsModel<F> {
         let propagation = masked.propagation();
         hops.forward(input, propagation, (&weights.value, hop_weights), centre, clock);
         let of_decoder = [0, 1, 2].map(|k| decoder.value.values()[k]);
-        let hidden = masked.hidden();
+        let targets = if self.hides { masked.hidden() } else { &self.neighbors };
         let others = non_edges.partners();
         let pairs = [
-            PairRows { offsets: hidden.offsets(), partners: hidden.nodes() },
+            PairRows { offsets: targets.offsets(), partners: targets.nodes() },
             PairRows { offsets: others.offsets(), partners: others.nodes() },
         ];
         let (loss, by_decoder) = clock.time(Part::Decoder, || {

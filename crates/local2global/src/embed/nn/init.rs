@@ -5,7 +5,7 @@
 //! already in one frame. Without features each node has its own row of the first weights; then
 //! row `v` comes from a stream of the node in the whole graph, so that the copies of a node in
 //! several patches start with the same row. The size of such rows cannot depend on the number of
-//! rows, which patches do not share: they count as many inputs as outputs.
+//! nodes, which patches do not share: they are as small as those of a patch of a thousand nodes.
 //!
 //! Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward
 //! neural networks", AISTATS 2010.
@@ -49,9 +49,12 @@ impl FirstWeights<'_> {
     }
 }
 
+/// The number of inputs that rows of single nodes count as.
+const LOOK_UP_INPUTS: usize = 1000;
+
 /// A row for each node, from a stream of its own.
 fn rows_of_nodes<F: Float>(seed: Seed, nodes: &[NodeId], width: usize) -> Matrix<F> {
-    let limit = (6.0 / (2 * width).max(1) as f64).sqrt();
+    let limit = (6.0 / (LOOK_UP_INPUTS + width) as f64).sqrt();
     let rows_seed = seed.child(Stage::Embed, stream_index(Purpose::Weights, 0, 1));
     let row = |node: &NodeId| {
         let mut random = rows_seed.stream(Stage::Embed, node.0);

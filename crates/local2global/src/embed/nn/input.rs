@@ -18,7 +18,13 @@ pub enum Scaling {
     None,
     /// Divided by the sum of the row, so that each row adds up to 1.
     Row,
+    /// Multiplied so that each row has the length 4, which is that of sixteen ones: a learning
+    /// rate then means the same for bags of words as for hundreds of counts.
+    Length,
 }
+
+/// The length that [`Scaling::Length`] gives to rows.
+const LENGTH: f64 = 4.0;
 
 /// The features of a patch, ready for training.
 #[derive(Clone, Debug)]
@@ -53,8 +59,8 @@ impl<F: Float> Input<F> {
             Some(Features::Dense(dense)) => {
                 let num_columns = dense.values().len().checked_div(num_rows).unwrap_or(0);
                 let mut values = convert(dense.values());
-                if scaling == Scaling::Row && num_columns > 0 {
-                    values.chunks_mut(num_columns).for_each(scale_row);
+                if num_columns > 0 {
+                    values.chunks_mut(num_columns).for_each(|row| scale_row(row, scaling));
                 }
                 let values = Matrix::from_values(num_rows, num_columns, values);
                 Self::Dense { values, gradient: TransposedProduct::new(num_rows, (num_columns, width)) }
@@ -62,9 +68,7 @@ impl<F: Float> Input<F> {
             Some(features @ Features::Sparse(sparse)) => {
                 let offsets: Vec<usize> = sparse.offsets().iter().map(|&offset| offset as usize).collect();
                 let mut values = convert(sparse.values());
-                if scaling == Scaling::Row {
-                    offsets.windows(2).for_each(|row| scale_row(&mut values[row[0]..row[1]]));
-                }
+                offsets.windows(2).for_each(|row| scale_row(&mut values[row[0]..row[1]], scaling));
                 let columns = sparse.columns().to_vec();
                 let rows = SparseMatrix::new(features.width(), offsets, columns, values);
                 Self::Sparse { columns: rows.transposed(), rows }
@@ -114,11 +118,15 @@ fn convert<F: Float>(values: &[f32]) -> Vec<F> {
     values.iter().map(|&value| F::of(f64::from(value))).collect()
 }
 
-/// Divides a row by its sum; a row that adds up to nothing stays as it is.
-fn scale_row<F: Float>(row: &mut [F]) {
-    let sum: F = row.iter().copied().sum();
-    if sum != F::ZERO {
-        row.iter_mut().for_each(|value| *value = *value / sum);
+/// Scales a row; one that adds up to nothing, or has no length, stays as it is.
+fn scale_row<F: Float>(row: &mut [F], scaling: Scaling) {
+    let size: F = match scaling {
+        Scaling::None => return,
+        Scaling::Row => row.iter().copied().sum(),
+        Scaling::Length => row.iter().map(|&value| value * value).sum::<F>().sqrt() / F::of(LENGTH),
+    };
+    if size != F::ZERO {
+        row.iter_mut().for_each(|value| *value = *value / size);
     }
 }
 
@@ -150,6 +158,16 @@ mod tests {
             input.multiply_transposed(&weights, &mut gradient);
             assert_eq!(gradient.values(), [0.25, 0.5, 5.0, 6.0, 0.75, 1.5]);
         }
+    }
+
+    #[test]
+    fn rows_can_have_equal_lengths() {
+        let mut row = [3.0, 0.0, -4.0];
+        scale_row(&mut row, Scaling::Length);
+        assert_eq!(row, [2.4, 0.0, -3.2]);
+        let mut nothing = [0.0, 0.0];
+        scale_row(&mut nothing, Scaling::Length);
+        assert_eq!(nothing, [0.0, 0.0]);
     }
 
     #[test]
