@@ -42,8 +42,8 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "TASKS", value_delimiter = ',')]
     tasks: Option<Vec<TaskArg>>,
 
-    /// The most edges, and the most labelled nodes, to use; more are sampled [default: 1000000
-    /// edges, 100000 nodes]
+    /// The most edges, and the most labelled nodes, to use; more are sampled [default: 500000
+    /// edges, 50000 nodes]
     #[arg(long, value_name = "N")]
     samples: Option<usize>,
 

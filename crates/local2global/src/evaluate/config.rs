@@ -44,7 +44,7 @@ pub struct EvaluateConfig {
     /// The score of a pair of nodes.
     pub score: Score,
     /// The most edges, and the most labelled nodes, to use; more are sampled. If not given,
-    /// a million edges and 100 000 labelled nodes.
+    /// 500 000 edges and 50 000 labelled nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
     /// How many random splits nodes are classified on. If not given, ten, and three where
@@ -118,12 +118,12 @@ impl EvaluateConfig {
 
     /// The most edges to use.
     pub(super) fn num_pairs(&self) -> usize {
-        self.samples.unwrap_or(1_000_000)
+        self.samples.unwrap_or(500_000)
     }
 
     /// The most labelled nodes to use.
     pub(super) fn num_labelled(&self) -> usize {
-        self.samples.unwrap_or(100_000)
+        self.samples.unwrap_or(50_000)
     }
 
     /// How many random splits to make of so many labelled nodes.

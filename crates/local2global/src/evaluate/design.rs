@@ -117,7 +117,7 @@ impl<F: Real> Rows<'_, F> {
             Self::Sparse(rows, nodes) => {
                 let (weights, intercepts) = target.split_at_mut((width - 1) * columns);
                 for row in right.chunks_exact(columns) {
-                    intercepts.iter_mut().zip(row).for_each(|(sum, &x)| *sum = *sum + x);
+                    intercepts.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x);
                 }
                 let length = F::of(ROW_LENGTH);
                 right.iter_mut().for_each(|x| *x = length * *x);

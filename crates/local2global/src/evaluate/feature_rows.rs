@@ -139,7 +139,7 @@ impl<'a> FeatureRows<'a> {
 #[inline(always)]
 fn add_scaled<F: Real>(target: &mut [F], factor: F, values: &[F]) {
     for (entry, &value) in target.iter_mut().zip(values) {
-        *entry = *entry + factor * value;
+        *entry += factor * value;
     }
 }
 
