@@ -65,9 +65,13 @@ impl Training {
                 hide: 0.0,
                 ..autoencoder
             },
-            EmbedMethod::Auto | EmbedMethod::Hops | EmbedMethod::Both => {
-                Self { epochs: 20, learning_rate: Rates::One(0.001), hide: 0.5, ..autoencoder }
-            }
+            EmbedMethod::Auto | EmbedMethod::Hops | EmbedMethod::Both => Self {
+                epochs: 20,
+                learning_rate: Rates::One(0.001),
+                patience: 0,
+                validation: 0.0,
+                ..autoencoder
+            },
             _ => autoencoder,
         }
     }
