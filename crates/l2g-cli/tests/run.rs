@@ -115,7 +115,11 @@ fn ctrl_c_stops_cleanly_and_keeps_what_is_done() {
     let long = ["--set", "embed.epochs=4000", "--threads", "1"];
     let child = command(folder, &run("run", &long)).stderr(Stdio::piped()).spawn().unwrap();
     // Patches are written one by one; after the first, the person has had enough.
-    let first_done = || fs::read_dir(folder.join("run/4-embeddings")).is_ok_and(|files| files.count() > 1);
+    let is_patch = |file: &fs::DirEntry| file.file_name().to_string_lossy().ends_with(".npy");
+    let first_done = || {
+        let files = fs::read_dir(folder.join("run/4-embeddings"));
+        files.is_ok_and(|files| files.flatten().any(|file| is_patch(&file)))
+    };
     while !first_done() {
         thread::sleep(Duration::from_millis(5));
     }

@@ -229,8 +229,8 @@ fn an_updated_alignment_belongs_to_its_graph_too_and_exports_follow_it() {
     stages(folder, &run("run", &["--export", "csv"]));
     let csv = || fs::read(folder.join("run/export/embedding.csv")).unwrap();
     let before = csv();
-    assert!(l2g(folder, &["align", "run", "--set", "align.weights=unit", "--quiet"]).status.success());
-    stages(folder, &run("run", &["--set", "align.weights=unit"]));
+    assert!(l2g(folder, &["align", "run", "--set", "align.rotate=false", "--quiet"]).status.success());
+    stages(folder, &run("run", &["--set", "align.rotate=false"]));
     assert!(csv() != before);
     let updated = l2g(folder, &["align", "run", "--update", "patch-00001", "--quiet"]);
     assert!(updated.status.success(), "{}", text(&updated));

@@ -56,6 +56,7 @@ fn methods(folder: &Path, graph: &Graph) -> Vec<(String, EmbedConfig)> {
         learning_rate: Some(serde_json::from_str("0.01").unwrap()),
         validation: Some(0.0),
         hide: Some(0.0),
+        patience: Some(0),
         coordinates: folder.join("given"),
         ..EmbedConfig::default()
     };
@@ -169,6 +170,10 @@ fn blocks_of_a_planted_graph_are_separated() {
         for (name, config) in methods(folder.path(), &graph) {
             // Without features, infomax has only the structure, which so few epochs do not exploit.
             if config.method == EmbedMethod::Dgi && !with_features {
+                continue;
+            }
+            // Half of four dimensions is one direction and the popularity.
+            if config.method == EmbedMethod::Both {
                 continue;
             }
             let config = EmbedConfig { epochs: Some(150), ..config };

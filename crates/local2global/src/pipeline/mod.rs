@@ -56,7 +56,7 @@ use crate::npy;
 use crate::partition::{PartitionReport, partition, read_partition, write_partition};
 use crate::patch::{make_patches, write_patches};
 use crate::progress::Progress;
-use crate::run_dir::{FileError, RunDir, patch_name, write_array};
+use crate::run_dir::{FileError, RunDir, patch_name, write_array, write_json};
 
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -365,18 +365,23 @@ impl<'a> Pipeline<'a> {
         Ok(write_array(&target, &array.shape, &array.values)?)
     }
 
-    /// The whole graph before training, if the method has a common frame to make it from.
+    /// The whole graph before training, if the method has a common frame to make it from. The mark
+    /// beside it says that it was made here, and may be removed.
     fn embed_untrained(&self, frame: &Frame) -> Result<(), PipelineError> {
         let path = self.run.evaluation().join("untrained.npy");
-        if !frame.is_common() {
-            return remove_if_there(&path);
-        }
-        match frame.untrained(&self.graph()?) {
-            None => remove_if_there(&path),
+        let mark = self.run.evaluation().join("untrained.json");
+        let untrained = if frame.is_common() { frame.untrained(&self.graph()?) } else { None };
+        match untrained {
             Some(coordinates) => {
+                write_json(&mark, &serde_json::json!({ "made_by": env!("CARGO_PKG_VERSION") }))?;
                 let shape = [coordinates.num_rows(), coordinates.num_columns()];
                 Ok(write_array(&path, &shape, coordinates.values())?)
             }
+            None if mark.exists() => {
+                remove_if_there(&path)?;
+                remove_if_there(&mark)
+            }
+            None => Ok(()),
         }
     }
 }

@@ -29,7 +29,7 @@ const TRIAL_WINDOW: usize = 5;
 /// The shares of structure that are tried for `both`.
 const STRUCTURE_WEIGHTS: [f32; 3] = [0.2, 0.4, 0.6];
 /// The share of structure where nothing can be tried.
-const USUAL_STRUCTURE_WEIGHT: f32 = 0.3;
+pub(super) const USUAL_STRUCTURE_WEIGHT: f32 = 0.3;
 
 impl Maker<'_> {
     /// How columns of features are weighed: as set, or as does best.

@@ -111,6 +111,11 @@ impl Frame {
         self.hops.is_some() || self.walks.is_some()
     }
 
+    /// Of `both`: the share of structure, the usual one where nothing was tried.
+    fn structure_weight(&self) -> f32 {
+        if self.is_common() { self.structure_weight } else { choices::USUAL_STRUCTURE_WEIGHT }
+    }
+
     /// The method that `auto` stands for.
     fn method(&self) -> EmbedMethod {
         match (&self.hops, &self.walks) {
@@ -129,7 +134,7 @@ impl Frame {
         match method {
             EmbedMethod::Auto | EmbedMethod::Hops => Box::new(hops()),
             EmbedMethod::Walks => Box::new(walks()),
-            EmbedMethod::Both => Box::new(Both::new(hops(), walks(), self.structure_weight)),
+            EmbedMethod::Both => Box::new(Both::new(hops(), walks(), self.structure_weight())),
             EmbedMethod::Vgae | EmbedMethod::Gae | EmbedMethod::Dgi => {
                 Box::new(trained::Trained::new(config))
             }
