@@ -157,9 +157,11 @@ pub fn train<F: Float>(
 
 fn keep_best<F: Float>(best: &mut Option<Best<F>>, epoch: u32, cost: f64, parameters: &[Parameter<F>]) {
     match best {
-        // A cost that is not a number is never lower.
-        Some(best) if !(cost < best.cost) => {}
         Some(best) => {
+            // A cost that is NaN is never lower.
+            if cost.partial_cmp(&best.cost) != Some(std::cmp::Ordering::Less) {
+                return;
+            }
             (best.epoch, best.cost) = (epoch, cost);
             for (kept, parameter) in best.values.iter_mut().zip(parameters) {
                 kept.values_mut().copy_from_slice(parameter.value.values());
@@ -251,7 +253,7 @@ mod tests {
             let history = train(&mut model, &schedule, Seed(0), &Silent).unwrap();
             assert!(history.losses.len() <= num_epochs, "{} epochs", history.losses.len());
             assert_eq!(history.validation, model.validate());
-            assert!(history.validation.unwrap() > -0.05 && history.best_epoch.unwrap() % 2 == 0);
+            assert!(history.validation.unwrap() > -0.05 && history.best_epoch.unwrap().is_multiple_of(2));
         }
     }
 
