@@ -53,6 +53,7 @@ fn methods(folder: &Path) -> Vec<(String, EmbedConfig)> {
         learning_rate: Some(serde_json::from_str("0.01").unwrap()),
         validation: Some(0.0),
         hide: Some(0.0),
+        weight_decay: Some(0.0),
         coordinates: folder.join("given"),
         ..EmbedConfig::default()
     };
