@@ -57,6 +57,7 @@ fn methods(folder: &Path, graph: &Graph) -> Vec<(String, EmbedConfig)> {
         validation: Some(0.0),
         hide: Some(0.0),
         patience: Some(0),
+        weight_decay: Some(0.0),
         coordinates: folder.join("given"),
         ..EmbedConfig::default()
     };

@@ -138,7 +138,7 @@ fn the_settings_in_the_benchmarks_are_those_of_the_paper() {
         let training = config.embed.training();
         assert_eq!((config.embed.method, training.epochs), (EmbedMethod::Vgae, 200));
         assert_eq!((training.normalise, training.start, training.patience), (Scaling::None, Start::Own, 0));
-        assert_eq!((training.validation, training.hide), (0.0, 0.0));
+        assert_eq!((training.validation, training.hide, training.weight_decay), (0.0, 0.0, 0.0));
         assert_eq!(config.experiment.unwrap_or_default().runs, 10);
     }
 }

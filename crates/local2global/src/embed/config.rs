@@ -85,7 +85,8 @@ pub struct EmbedConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<Rates>,
     /// How strongly weights are pulled towards zero.
-    pub weight_decay: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_decay: Option<f64>,
     /// Stop when the loss has not fallen for so many epochs, or, with `validation`, the score
     /// has not risen for so many checks; 0 means never. The best weights come back.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +149,7 @@ impl Default for EmbedConfig {
             hidden: 2.0,
             epochs: None,
             learning_rate: None,
-            weight_decay: 0.0,
+            weight_decay: None,
             patience: None,
             validation: None,
             hide: None,
@@ -221,7 +222,7 @@ impl EmbedConfig {
             hidden: own.hidden.unwrap_or(self.hidden),
             epochs: own.epochs.or(self.epochs),
             learning_rate: own.learning_rate.or_else(|| self.learning_rate.clone()),
-            weight_decay: own.weight_decay.unwrap_or(self.weight_decay),
+            weight_decay: own.weight_decay.or(self.weight_decay),
             patience: own.patience.or(self.patience),
             validation: own.validation.or(self.validation),
             hide: own.hide.or(self.hide),
@@ -298,7 +299,7 @@ impl EmbedConfig {
         require(self.runs > 0, "runs", self.runs.to_string(), "at least 1")?;
         let rates = &training.learning_rate;
         require(rates.are_positive(), "learning_rate", rates.to_string(), "positive numbers")?;
-        let decay = self.weight_decay;
+        let decay = training.weight_decay;
         require(decay.is_finite() && decay >= 0.0, "weight_decay", decay.to_string(), "0 or more")?;
         let writes = self.command.iter().any(|argument| argument.contains("{out}"));
         let is_command = self.method == EmbedMethod::Command;

@@ -26,7 +26,6 @@ pub struct Trained {
     settings: ModelSettings,
     training: Training,
     num_runs: u32,
-    weight_decay: f64,
 }
 
 impl Trained {
@@ -41,7 +40,6 @@ impl Trained {
             settings: ModelSettings { dim, hidden, decoder, scaling: training.normalise, unseen },
             training,
             num_runs: config.runs,
-            weight_decay: config.weight_decay,
         }
     }
 
@@ -66,11 +64,11 @@ impl Trained {
 
     /// The schedule of one run.
     fn schedule(&self, run: u32) -> Schedule {
-        let Training { epochs, ref learning_rate, patience, validation, .. } = self.training;
+        let Training { epochs, ref learning_rate, weight_decay, patience, validation, .. } = self.training;
         Schedule {
             epochs,
             learning_rate: learning_rate.of_run(run, self.num_runs),
-            weight_decay: self.weight_decay,
+            weight_decay,
             patience: (patience > 0).then_some(patience),
             check_every: (validation > 0.0).then_some(CHECK_EVERY),
         }

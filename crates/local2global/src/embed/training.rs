@@ -2,16 +2,17 @@
 //!
 //! | | `auto`, `hops`, `both` | `vgae`, `gae` | `dgi` |
 //! | --- | --- | --- | --- |
-//! | `epochs` | 20 | 200 | 2000 |
-//! | `learning_rate` | 0.001 | 0.004 | 0.001 |
+//! | `epochs` | 20 | 300 | 2000 |
+//! | `learning_rate` | 0.001 | 0.006 | 0.001 |
+//! | `weight_decay` | 0 | 0.001 | 0 |
 //! | `normalise` | | `"length"` | `"row"` |
-//! | `patience` | | 10 checks | 20 epochs |
+//! | `patience` | | 20 checks | 20 epochs |
 //! | `validation` | | 0.05 | 0 |
 //! | `hide` | 0.5 | 0.5 | 0 |
 //! | `start` | | `"common"` | `"common"` |
 //!
-//! Auto-encoders that hide edges and train slowly from a common start can be stitched; faster
-//! ones learn their patch by heart. Infomax is as published: Veličković et al., "Deep graph
+//! Auto-encoders that hide edges, start together and keep their weights small can be stitched;
+//! others learn their patch by heart. A patience in checks needs `validation`; without, it is 0. Infomax is as published: Veličković et al., "Deep graph
 //! infomax", ICLR 2019.
 
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,7 @@ pub enum Start {
 pub struct Training {
     pub epochs: u32,
     pub learning_rate: Rates,
+    pub weight_decay: f64,
     pub normalise: Scaling,
     pub patience: u32,
     pub validation: f64,
@@ -47,10 +49,11 @@ impl Training {
     /// What a method does unless told otherwise.
     pub fn usual(method: EmbedMethod) -> Self {
         let autoencoder = Self {
-            epochs: 200,
-            learning_rate: Rates::One(0.004),
+            epochs: 300,
+            learning_rate: Rates::One(0.006),
+            weight_decay: 0.001,
             normalise: Scaling::Length,
-            patience: 10,
+            patience: 20,
             validation: 0.05,
             hide: 0.5,
             start: Start::Common,
@@ -59,6 +62,7 @@ impl Training {
             EmbedMethod::Dgi => Self {
                 epochs: 2000,
                 learning_rate: Rates::One(0.001),
+                weight_decay: 0.0,
                 normalise: Scaling::Row,
                 patience: 20,
                 validation: 0.0,
@@ -68,6 +72,7 @@ impl Training {
             EmbedMethod::Auto | EmbedMethod::Hops | EmbedMethod::Both => Self {
                 epochs: 20,
                 learning_rate: Rates::One(0.001),
+                weight_decay: 0.0,
                 patience: 0,
                 validation: 0.0,
                 ..autoencoder
@@ -81,12 +86,16 @@ impl EmbedConfig {
     /// How a model is trained by these settings: what is not given is as the method needs it.
     pub fn training(&self) -> Training {
         let usual = Training::usual(self.method);
+        let validation = self.validation.unwrap_or(usual.validation);
+        // Patience in checks says nothing where there are no checks.
+        let patience = if validation == 0.0 && usual.validation > 0.0 { 0 } else { usual.patience };
         Training {
             epochs: self.epochs.unwrap_or(usual.epochs),
             learning_rate: self.learning_rate.clone().unwrap_or(usual.learning_rate),
+            weight_decay: self.weight_decay.unwrap_or(usual.weight_decay),
             normalise: self.normalise.unwrap_or(usual.normalise),
-            patience: self.patience.unwrap_or(usual.patience),
-            validation: self.validation.unwrap_or(usual.validation),
+            patience: self.patience.unwrap_or(patience),
+            validation,
             hide: self.hide.unwrap_or(usual.hide),
             start: self.start.unwrap_or(usual.start),
         }
@@ -100,6 +109,7 @@ impl EmbedConfig {
         let mut settled = Self {
             epochs: Some(training.epochs),
             learning_rate: Some(training.learning_rate),
+            weight_decay: Some(training.weight_decay),
             normalise: Some(training.normalise),
             patience: Some(training.patience),
             validation: Some(training.validation),
@@ -121,6 +131,7 @@ impl PatchConfig {
     fn settle(&mut self, training: &Training) {
         self.epochs = Some(training.epochs);
         self.learning_rate = Some(training.learning_rate.clone());
+        self.weight_decay = Some(training.weight_decay);
         self.normalise = Some(training.normalise);
         self.patience = Some(training.patience);
         self.validation = Some(training.validation);
@@ -138,6 +149,8 @@ mod tests {
         let config: EmbedConfig = serde_json::from_str(r#"{"method": "dgi", "epochs": 7}"#).unwrap();
         let training = config.training();
         assert_eq!((training.epochs, training.patience, training.normalise), (7, 20, Scaling::Row));
+        let unchecked = EmbedConfig { validation: Some(0.0), ..EmbedConfig::default() };
+        assert_eq!(unchecked.training().patience, 0);
         assert_eq!(config.settled().settled(), config.settled());
         assert_eq!(config.settled().training(), training);
     }
