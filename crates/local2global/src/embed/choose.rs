@@ -7,7 +7,7 @@
 //! was taken out of the graph before.
 //!
 //! Large graphs are judged by some of their clusters, drawn at random.
-//! Cost: one untrained embedding of at most [`MAX_NODES`] nodes for each candidate.
+//! Cost: one untrained embedding of at most `MAX_NODES` nodes for each candidate.
 
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Trial {
     }
 }
 
-/// The nodes of clusters drawn at random, about [`MAX_NODES`]; without clusters, of the first
+/// The nodes of clusters drawn at random, about `MAX_NODES`; without clusters, of the first
 /// nodes, since neighbours tend to have numbers close to each other.
 fn some_nodes(graph: &Graph, clusters: Option<&Partition>, seed: Seed) -> Vec<NodeId> {
     let Some(clusters) = clusters else { return graph.nodes().take(MAX_NODES).collect() };

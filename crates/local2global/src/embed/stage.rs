@@ -19,7 +19,7 @@ use crate::seed::Seed;
 ///
 /// # Errors
 /// [`EmbedError`] if graph or patches cannot be read, `only` names a patch that is not
-/// there, or as [`embed_patches`].
+/// there, or as [`embed_framed`].
 pub fn embed_run(
     run: &RunDir,
     config: &EmbedConfig,

@@ -1,6 +1,6 @@
 //! What a classifier sees of a node: a row of numbers, and a 1 for the intercept.
 //!
-//! Coordinates are [scaled](super::scaling) by what the training nodes have of them. Sparse
+//! Coordinates are scaled by what the training nodes have of them. Sparse
 //! features stay sparse, because a mean taken away would fill them: their rows are brought to
 //! the length that scaled coordinates have on average, so that the penalty on weights bears on both alike.
 

@@ -1,13 +1,13 @@
 //! Landmarks: nodes that every patch holds.
 //!
 //! Patches that share only their borders know little of each other. Landmarks are balls of
-//! [`BALL`] nodes all over the graph, found breadth first from random nodes, that are added to
+//! `BALL` nodes all over the graph, found breadth first from random nodes, that are added to
 //! every patch. A ball brings its edges along, so that a model sees what the landmarks look like
 //! in the graph; random single nodes would come without. As guests in a patch they lose most of
 //! their edges at the rim of the ball, and carry little weight in the mean of their copies.
 //!
 //! Any two patches share all landmarks, so any two can be aligned. A few such pairs are added
-//! to the patch graph (see [`landmark_edges`]), which makes it connected and its paths short.
+//! to the patch graph (see `landmark_edges`), which makes it connected and its paths short.
 //!
 //! Cost: the rows of the nodes taken. The balls are drawn from a stream of their own.
 
@@ -116,7 +116,7 @@ pub fn landmarks(graph: &Graph, count: usize, seed: Seed) -> Vec<NodeId> {
     listed
 }
 
-/// Up to [`BALL`] nodes around `start`, breadth first. Neighbours are taken in the order of their
+/// Up to `BALL` nodes around `start`, breadth first. Neighbours are taken in the order of their
 /// row from a random one on, so that balls around a hub differ.
 fn ball(graph: &Graph, start: NodeId, random: &mut ChaCha8Rng) -> Vec<NodeId> {
     let mut nodes = vec![start];

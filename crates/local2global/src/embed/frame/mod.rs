@@ -7,7 +7,7 @@
 //! made from, so that a rerun makes it again only if that has changed. The frame is part of what a
 //! patch depends on: its digest enters the patch's.
 //!
-//! [`choices`] makes the decisions that users leave to the program.
+//! `choices.rs` makes the decisions that users leave to the program.
 
 mod choices;
 
