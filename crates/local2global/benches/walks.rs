@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use local2global::embed::nn::Matrix;
+use local2global::embed::nn::propagation::propagation;
 use local2global::embed::spectral::Spectral;
 use local2global::embed::walks::{
     ClusterLinks, WalkFrame, WalkSettings, choose_window, fine_clusters, local_walk_coordinates,
@@ -99,6 +100,11 @@ fn run(options: &Options) {
         _ => walks(&graph, dim, options, seed),
     };
     score(&graph, &coordinates, seed);
+    let (_, matrix) = propagation::<f32>(&graph);
+    let mut smoothed = Matrix::zeros(graph.num_nodes(), dim);
+    matrix.multiply(&coordinates, &mut smoothed);
+    println!("  smoothed once over the whole graph:");
+    score(&graph, &smoothed, seed);
     if let Some(bytes) = local2global::memory::peak_bytes() {
         println!("  peak memory {} MiB", bytes >> 20);
     }

@@ -49,7 +49,8 @@ impl ClusterLinks {
     /// Takes an edge between nodes of two clusters away.
     pub(super) fn remove(&mut self, a: u32, b: u32, weight: f64) {
         for (from, to) in [(a, b), (b, a)] {
-            self.weights[from as usize * self.num_clusters + to as usize] -= weight;
+            let entry = &mut self.weights[from as usize * self.num_clusters + to as usize];
+            *entry = (*entry - weight).max(0.0);
         }
     }
 }

@@ -26,7 +26,7 @@ use super::rows::{Rows, Strip, Strips, WIDTH};
 use super::{WalkFrame, check_cancelled};
 use crate::embed::EmbedError;
 use crate::embed::memory::PatchSize;
-use crate::embed::nn::{Matrix, dense};
+use crate::embed::nn::{Float, Matrix, dense};
 use crate::graph::{Graph, NodeId};
 use crate::linalg::lanes::vectorized;
 use crate::progress::Progress;
@@ -103,11 +103,10 @@ impl Walks<'_> {
         let mut is_home = vec![false; num_clusters.div_ceil(WIDTH)];
         self.rows.homes().iter().for_each(|&home| is_home[home as usize / WIDTH] = true);
         let is_active = |&block: &usize| {
-            let mut bounds = [0.0_f32; WIDTH];
-            for &cluster in &outside {
-                let sums = &last.block(block)[cluster as usize];
-                bounds.iter_mut().zip(sums).for_each(|(bound, &sum)| *bound = bound.max(sum));
-            }
+            let bounds = vectorized(
+                #[inline(always)]
+                || largest(last.block(block), &outside),
+            );
             let scales = &self.scales[block * WIDTH..];
             is_home[block] || bounds.iter().zip(scales).any(|(bound, scale)| bound * scale > 1.0)
         };
@@ -158,4 +157,17 @@ impl Walks<'_> {
             },
         );
     }
+}
+
+/// The largest of some strips, lane by lane; zero if there are none.
+#[inline(always)]
+fn largest(strips: &[Strip], places: &[u32]) -> Strip {
+    let mut largest = [0.0; WIDTH];
+    for &place in places {
+        let strip = &strips[place as usize];
+        for lane in 0..WIDTH {
+            largest[lane] = Float::max(strip[lane], largest[lane]);
+        }
+    }
+    largest
 }

@@ -18,6 +18,7 @@
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::links::for_each_neighbor;
@@ -86,9 +87,9 @@ pub fn choose_window(
         if trial.hidden.is_empty() || trial.non_edges.is_empty() {
             return Ok(WindowChoice { window: CANDIDATES[0], scores: Vec::new() });
         }
-        for (sum, window) in sums.iter_mut().zip(CANDIDATES) {
-            *sum += trial.score(&WalkSettings::new(window, dim), seed, progress)?;
-        }
+        let score = |&window: &usize| trial.score(&WalkSettings::new(window, dim), seed, progress);
+        let scores: Vec<f64> = CANDIDATES.par_iter().map(score).collect::<Result<_, _>>()?;
+        sums.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
         num_hidden += trial.hidden.len();
         num_trials += 1;
     }
