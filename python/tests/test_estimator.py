@@ -180,7 +180,7 @@ def test_settings_reach_every_stage():
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"method": "vga"}, l2g.ConfigError, "`vga` is none of vgae"),
+        ({"method": "vga"}, l2g.ConfigError, "`vga` is none of auto"),
         ({"patches": "many"}, ValueError, "patches is 'many'"),
         ({"patches": 301}, l2g.PartitionError, "301 clusters were asked for"),
         ({"epochs": 0}, l2g.EmbedError, "`embed.epochs` is 0; needed at least 1"),
