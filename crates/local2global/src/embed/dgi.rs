@@ -169,6 +169,7 @@ impl<F: Float> Model<F> for Dgi<F> {
 mod tests {
     use super::*;
     use crate::embed::nn::fixture::{Fixture, assert_close, assert_gradients_agree};
+    use crate::embed::nn::input::Scaling;
 
     const NAMES: [&str; 5] = ["w", "b", "prelu", "bilinear", "bias"];
 
@@ -197,6 +198,16 @@ mod tests {
     #[test]
     fn gradients_agree_with_finite_differences() {
         assert_gradients_agree(&mut model(&Fixture::load()));
+    }
+
+    #[test]
+    fn without_features_gradients_agree_with_finite_differences() {
+        let fixture = Fixture::load();
+        let graph = fixture.graph().with_features(None).unwrap();
+        let settings = ModelSettings { scaling: Scaling::Length, ..fixture.settings() };
+        let mut model = Dgi::new(&graph, &settings, FirstWeights::Own(Seed(0)), Seed(0));
+        model.set_order(fixture.nodes("dgi_perm"));
+        assert_gradients_agree(&mut model);
     }
 
     #[test]

@@ -102,6 +102,7 @@ mod tests {
     use super::*;
     use crate::embed::nn::edges::Unseen;
     use crate::embed::nn::fixture::{Fixture, assert_close, assert_gradients_agree};
+    use crate::embed::nn::input::Scaling;
     use crate::embed::nn::masking::Mask;
 
     const NAMES: [&str; 4] = ["w1", "b1", "w2", "b2"];
@@ -164,5 +165,17 @@ mod tests {
     #[test]
     fn with_hidden_edges_gradients_agree_with_finite_differences() {
         assert_gradients_agree(&mut masked(&Fixture::load()));
+    }
+
+    #[test]
+    fn without_features_gradients_agree_with_finite_differences() {
+        let fixture = Fixture::load();
+        let graph = fixture.graph().with_features(None).unwrap();
+        for scaling in [Scaling::None, Scaling::Length] {
+            let settings = ModelSettings { scaling, ..fixture.settings() };
+            let mut model = Gae::new(&graph, &settings, FirstWeights::Own(Seed(0)), Seed(0));
+            model.non_edges.set(&fixture.non_edges(0));
+            assert_gradients_agree(&mut model);
+        }
     }
 }

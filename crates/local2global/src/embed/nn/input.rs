@@ -1,8 +1,9 @@
 //! What the first layer reads: node features, sparse, dense, or none.
 //!
 //! The first layer needs two products, `X W` and, for the gradient, `Xᵀ G`. Sparse
-//! features are used as sparse in both. Without features `X` is the identity: then
-//! `X W = W` and `Xᵀ G = G`, so the first layer is a look-up, never a product.
+//! features are used as sparse in both. Without features `X` is the identity, or a multiple of
+//! it where rows are to have a length: then `X W = a W` and `Xᵀ G = a G`, so the first layer is a
+//! look-up, never a product.
 //! Cost: `O(stored values * width)`; nothing for the identity.
 
 use super::dense::{self, TransposedProduct};
@@ -47,6 +48,8 @@ pub enum Input<F> {
     Identity {
         /// The number of nodes.
         num_nodes: usize,
+        /// The multiple `a`, which is left to whoever propagates `W`.
+        multiple: F,
     },
 }
 
@@ -55,7 +58,11 @@ impl<F: Float> Input<F> {
     pub fn new(graph: &Graph, scaling: Scaling, width: usize) -> Self {
         let num_rows = graph.num_nodes();
         match graph.features() {
-            None => Self::Identity { num_nodes: num_rows },
+            None => {
+                let mut row = [F::ONE];
+                scale_row(&mut row, scaling);
+                Self::Identity { num_nodes: num_rows, multiple: row[0] }
+            }
             Some(Features::Dense(dense)) => {
                 let num_columns = dense.values().len().checked_div(num_rows).unwrap_or(0);
                 let mut values = convert(dense.values());
@@ -81,7 +88,7 @@ impl<F: Float> Input<F> {
         match self {
             Self::Sparse { rows, .. } => rows.num_rows(),
             Self::Dense { values, .. } => values.num_rows(),
-            Self::Identity { num_nodes } => *num_nodes,
+            Self::Identity { num_nodes, .. } => *num_nodes,
         }
     }
 
@@ -90,11 +97,12 @@ impl<F: Float> Input<F> {
         match self {
             Self::Sparse { rows, .. } => rows.num_columns(),
             Self::Dense { values, .. } => values.num_columns(),
-            Self::Identity { num_nodes } => *num_nodes,
+            Self::Identity { num_nodes, .. } => *num_nodes,
         }
     }
 
-    /// `X W`, put into `scratch` unless it is `W` itself.
+    /// `X W`, put into `scratch`; without features it is `W`, still to be multiplied by
+    /// [`Input::multiple`].
     pub fn multiply<'a>(&self, weights: &'a Matrix<F>, scratch: &'a mut Matrix<F>) -> &'a Matrix<F> {
         match self {
             Self::Sparse { rows, .. } => rows.multiply(weights, scratch),
@@ -104,7 +112,16 @@ impl<F: Float> Input<F> {
         scratch
     }
 
-    /// Computes the gradient by the weights: `out = Xᵀ G`.
+    /// What a multiple of the identity multiplies by; 1 with features.
+    pub fn multiple(&self) -> F {
+        match self {
+            Self::Identity { multiple, .. } => *multiple,
+            _ => F::ONE,
+        }
+    }
+
+    /// Computes the gradient by the weights: `out = Xᵀ G`, without features for the identity
+    /// itself.
     pub fn multiply_transposed(&mut self, gradient: &Matrix<F>, out: &mut Matrix<F>) {
         match self {
             Self::Sparse { columns, .. } => columns.multiply(gradient, out),

@@ -4,7 +4,8 @@
 //! out = finish(P (X W)),    gradient by W = Xᵀ (P gradient)
 //! ```
 //!
-//! `P` is symmetric. Cost: `O((stored features + edges) * width)`.
+//! `P` is symmetric. Without features `X = a I`, and `a` is applied to each row as it leaves `P`.
+//! Cost: `O((stored features + edges) * width)`.
 
 use super::edges::{Edges, Unseen};
 use super::input::{Input, Scaling};
@@ -70,8 +71,12 @@ impl<F: Float> InputLayer<F> {
         out: &mut Matrix<F>,
         finish: impl Fn(usize, &mut [F]) + Sync,
     ) {
+        let multiple = self.input.multiple();
         let product = self.input.multiply(weights, &mut self.product);
-        self.edges.propagation().multiply_then(product, out, finish);
+        self.edges.propagation().multiply_then(product, out, |row, sums| {
+            scale(sums, multiple);
+            finish(row, sums);
+        });
     }
 
     /// As [`InputLayer::forward`] with the rows of `X` in another order: node `v` has
@@ -88,13 +93,18 @@ impl<F: Float> InputLayer<F> {
             _ => &self.product,
         };
         let source = |column: u32| order[column as usize] as usize;
-        self.edges.propagation().multiply_renumbered(product, source, out, finish);
+        let multiple = self.input.multiple();
+        self.edges.propagation().multiply_renumbered(product, source, out, |row, sums| {
+            scale(sums, multiple);
+            finish(row, sums);
+        });
     }
 
     /// Computes the gradient by the weights from the gradient by `P (X W)`.
     pub fn backward(&mut self, gradient: &Matrix<F>, by_weights: &mut Matrix<F>) {
-        if let Input::Identity { .. } = self.input {
-            return self.edges.propagation().multiply(gradient, by_weights);
+        if let Input::Identity { multiple, .. } = self.input {
+            let finish = |_, sums: &mut [F]| scale(sums, multiple);
+            return self.edges.propagation().multiply_then(gradient, by_weights, finish);
         }
         self.edges.propagation().multiply(gradient, &mut self.product);
         self.input.multiply_transposed(&self.product, by_weights);
@@ -115,11 +125,22 @@ impl<F: Float> InputLayer<F> {
             let terms = scratch.row(place[row] as usize);
             sums.iter_mut().zip(terms).for_each(|(sum, &term)| *sum += term);
         };
-        if let Input::Identity { .. } = self.input {
-            return self.edges.propagation().multiply_then(gradient, by_weights, add_shuffled);
+        if let Input::Identity { multiple, .. } = self.input {
+            return self.edges.propagation().multiply_then(gradient, by_weights, |row, sums| {
+                add_shuffled(row, sums);
+                scale(sums, multiple);
+            });
         }
         self.edges.propagation().multiply_then(gradient, &mut self.product, add_shuffled);
         self.input.multiply_transposed(&self.product, by_weights);
+    }
+}
+
+/// Multiplies a row; by 1, nothing happens.
+#[inline(always)]
+fn scale<F: Float>(row: &mut [F], multiple: F) {
+    if multiple != F::ONE {
+        row.iter_mut().for_each(|value| *value *= multiple);
     }
 }
 
