@@ -109,7 +109,7 @@ fn cora(repeats: usize) {
     let overlap = |cover| PatchConfig {
         min_overlap: Some(129),
         max_overlap: Some(256),
-        cover,
+        cover: Some(cover),
         ..PatchConfig::default()
     };
     // Many at a time, so that the processor's clock can time them.
@@ -153,7 +153,7 @@ fn fennel(graph: &Graph, metis_cut: f64, metis_seconds: f64, repeats: usize) {
 
 fn patch_stage(graph: &Graph, partition: &Partition, metis_seconds: f64, repeats: usize) {
     for cover in [Cover::Nodes, Cover::Edges] {
-        let config = PatchConfig { cover, ..Default::default() };
+        let config = PatchConfig { cover: Some(cover), ..Default::default() };
         let run = || make_patches(graph, partition, &config, 128, Seed(1), &Silent).expect("large clusters");
         let ((_, report), seconds) = fastest(repeats, run);
         let ((_, alone), one_thread) = fastest(1, || on_threads(1, run));

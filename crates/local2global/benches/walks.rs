@@ -163,7 +163,7 @@ fn clusters_of(graph: &Graph, dim: usize, options: &Options, seed: Seed) -> Part
 }
 
 fn patches_of(graph: &Graph, clusters: &Partition, cover: Cover, dim: usize, seed: Seed) -> Vec<Patch> {
-    let config = PatchConfig { cover, ..Default::default() };
+    let config = PatchConfig { cover: Some(cover), ..Default::default() };
     let (patches, _) = make_patches(graph, clusters, &config, dim, seed, &Silent).expect("patches");
     patches.patches().to_vec()
 }

@@ -49,7 +49,7 @@ fn cases() -> Vec<Case> {
             degree: [2.0, 3.5, 5.0][seed as usize % 3],
             min_overlap: Some(4 + seed as usize % 5),
             max_overlap: Some(9 + 2 * (seed as usize % 4)),
-            cover: if seed % 2 == 0 { Cover::Nodes } else { Cover::Edges },
+            cover: Some(if seed % 2 == 0 { Cover::Nodes } else { Cover::Edges }),
             sparsify: sparsify[seed as usize / 2 % 4],
             ..Default::default()
         };
@@ -94,7 +94,7 @@ fn joined_patches_share_at_least_the_smallest_overlap() {
 
 #[test]
 fn patches_take_between_half_of_both_bounds_from_joined_clusters_and_nothing_from_others() {
-    for case in cases().iter().filter(|case| case.config.cover == Cover::Nodes) {
+    for case in cases().iter().filter(|case| case.config.cover == Some(Cover::Nodes)) {
         let (patches, _) = case.run();
         let bounds = case.config.overlap_bounds(2).unwrap();
         let joined = patches.graph().neighbors();
@@ -136,7 +136,7 @@ fn every_edge_lies_in_a_patch_if_asked_for() {
         let edges = case.graph.nodes().flat_map(|a| case.graph.neighbors(a).map(move |b| [a, b]));
         let lost = edges.filter(|&[a, b]| a < b && !held(a, b)).count();
         assert_eq!(report.edges_in_no_patch.count, lost, "seed {}", case.seed);
-        assert!(case.config.cover == Cover::Nodes || lost == 0, "seed {}", case.seed);
+        assert!(case.config.cover == Some(Cover::Nodes) || lost == 0, "seed {}", case.seed);
     }
 }
 
@@ -280,7 +280,7 @@ fn of_the_paper(name: &str, clusters: usize, degree: f64, overlap: [usize; 2]) -
         degree,
         min_overlap: Some(overlap[0]),
         max_overlap: Some(overlap[1]),
-        cover: Cover::Nodes,
+        cover: Some(Cover::Nodes),
         ..Default::default()
     };
     let half = config.overlap_bounds(128).unwrap().half_min();
@@ -288,7 +288,7 @@ fn of_the_paper(name: &str, clusters: usize, degree: f64, overlap: [usize; 2]) -
     let partitioning = PartitionConfig { size, ..Default::default() };
     let found = partition(&graph, &partitioning, half, Seed(1), &Silent).unwrap();
     let (_, paper) = make_patches(&graph, &found, &config, 128, Seed(1), &Silent).unwrap();
-    let covering = PatchConfig { cover: Cover::Edges, ..config };
+    let covering = PatchConfig { cover: Some(Cover::Edges), ..config };
     let (_, covered) = make_patches(&graph, &found, &covering, 128, Seed(1), &Silent).unwrap();
     for report in [&paper, &covered] {
         assert_eq!(report.patches, clusters);

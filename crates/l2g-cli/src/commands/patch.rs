@@ -149,7 +149,7 @@ fn settings(args: &PatchArgs, config: &PatchConfig) -> PatchConfig {
     let mut config = config.clone();
     config.max_overlap = args.max_overlap.or(config.max_overlap);
     config.degree = args.degree.unwrap_or(config.degree);
-    config.cover = args.cover.map_or(config.cover, Into::into);
+    config.cover = args.cover.map(Into::into).or(config.cover);
     config.sparsify = args.sparsify.map_or(config.sparsify, Into::into);
     config.bridge |= args.bridge;
     config.landmarks = args.landmarks.or(config.landmarks);

@@ -337,7 +337,11 @@ fn collapsed(patches: &[LocalPatch], alignment: &Alignment, distances: &[Distanc
 fn brought(judgement: &Judgement) -> String {
     let percent = |value: f64| format!("{:.0} %", 100.0 * value);
     if judgement.left_out == 0 {
-        return "; overlaps are too small to judge this on nodes left out of fitting".into();
+        let stay = match judgement.applied {
+            Motion::None => ", so patches stay where their common frame puts them",
+            _ => "",
+        };
+        return format!("; overlaps are too small to judge this on nodes left out of fitting{stay}");
     }
     let (before, after) = (percent(judgement.unmoved()), percent(judgement.misfit));
     if judgement.applied == Motion::None {

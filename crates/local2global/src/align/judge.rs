@@ -151,7 +151,9 @@ impl Task<'_> {
         let fitted_whole = left_out.iter().filter(|overlap| overlap.is_empty()).count();
         let stay = vec![false; self.patches.len()];
         if count == 0 {
-            let (applied, misfits) = (self.most(), Vec::new());
+            // Patches with a common frame nearly agree; others have to be moved, judged or not.
+            let applied = if self.straightens() { Motion::None } else { self.most() };
+            let misfits = Vec::new();
             let (transforms, solution) = self.apply(overlaps, applied, &stay)?;
             let left_alone = Vec::new();
             let judgement =

@@ -13,7 +13,7 @@ use super::nn::input::Scaling;
 use super::rates::Rates;
 use super::training::Start;
 use crate::graph::Graph;
-use crate::patch::Landmarks;
+use crate::patch::{Cover, Landmarks};
 
 /// The methods that `method = "..."` can name.
 ///
@@ -251,14 +251,26 @@ impl EmbedConfig {
         self.each().any(|config| matches!(config.method, Auto | Hops | Walks | Both))
     }
 
-    /// How many landmarks the patches of a graph should have, unless told otherwise: half a
-    /// cluster, which every patch then holds besides its own nodes. Walks with a common frame lead
-    /// out of the patch, and need none.
+    /// How many landmarks the patches of a graph should have, unless told otherwise: as many as a
+    /// cluster has nodes, and half as many with a common frame, where alignment has less to do.
+    /// Walks with a common frame lead out of the patch, and need none.
     pub fn usual_landmarks(&self, graph: &Graph) -> Landmarks {
         let method = self.method.for_graph(graph);
+        match (method, self.has_common_frame(method)) {
+            (EmbedMethod::Walks, true) => Landmarks::NONE,
+            (_, true) => Landmarks::Share(0.5),
+            (_, false) => Landmarks::Share(1.0),
+        }
+    }
+
+    /// What the patches of a graph should cover, unless told otherwise: every edge, so that some
+    /// model sees it. Walks with a common frame see edges that leave the patch, and need only the
+    /// nodes.
+    pub fn usual_cover(&self, graph: &Graph) -> Cover {
+        let method = self.method.for_graph(graph);
         match method == EmbedMethod::Walks && self.has_common_frame(method) {
-            true => Landmarks::NONE,
-            false => Landmarks::Share(0.5),
+            true => Cover::Nodes,
+            false => Cover::Edges,
         }
     }
 

@@ -40,7 +40,7 @@ impl Setting {
     pub fn patch(self, config: &PatchConfig) -> PatchConfig {
         match self {
             Self::Paper => {
-                PatchConfig { cover: Cover::Nodes, landmarks: Some(Landmarks::NONE), ..config.clone() }
+                PatchConfig { cover: Some(Cover::Nodes), landmarks: Some(Landmarks::NONE), ..config.clone() }
             }
             Self::Ours => config.clone(),
         }

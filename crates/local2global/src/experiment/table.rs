@@ -92,7 +92,7 @@ impl Row {
 impl SettingSummary {
     fn of(set: &PatchSet) -> Self {
         Self {
-            cover: set.patch.cover,
+            cover: set.patch.cover.unwrap_or_default(),
             centroid: set.align.centroid,
             patches: set.report.patches,
             patch_edges: set.report.patch_edges,

@@ -27,8 +27,9 @@ pub struct PatchConfig {
     /// The largest number of nodes that a patch edge asks for, `u`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_overlap: Option<usize>,
-    /// What the patches must cover.
-    pub cover: Cover,
+    /// What the patches must cover. If not set, whoever runs the stage decides; edges by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cover: Option<Cover>,
     /// Which edges of the patch graph are kept.
     pub sparsify: Sparsify,
     /// Whether groups of patches that no edge joins are joined through random nodes.
@@ -45,7 +46,7 @@ impl Default for PatchConfig {
             degree: 4.0,
             min_overlap: None,
             max_overlap: None,
-            cover: Cover::default(),
+            cover: None,
             sparsify: Sparsify::default(),
             bridge: false,
             landmarks: None,
@@ -174,6 +175,6 @@ mod tests {
     fn unknown_keys_are_refused() {
         assert!(serde_json::from_str::<PatchConfig>(r#"{"degre": 3}"#).is_err());
         let parsed: PatchConfig = serde_json::from_str(r#"{"cover": "nodes", "sparsify": "none"}"#).unwrap();
-        assert_eq!((parsed.cover, parsed.sparsify), (Cover::Nodes, Sparsify::None));
+        assert_eq!((parsed.cover, parsed.sparsify), (Some(Cover::Nodes), Sparsify::None));
     }
 }

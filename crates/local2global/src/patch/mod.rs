@@ -245,7 +245,7 @@ pub fn make_patches(
     let members = partition.members();
     let mut nodes = overlap::grow_all(graph, partition, &members, &patch_graph, &bounds, seed);
     step("cover")?;
-    if config.cover == Cover::Edges {
+    if config.cover.unwrap_or_default() == Cover::Edges {
         nodes = cover::cover_edges(graph, partition, nodes);
     }
     step("landmarks")?;

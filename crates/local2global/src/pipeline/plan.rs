@@ -124,7 +124,7 @@ impl Pipeline<'_> {
         let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
         let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
         // And where edges are covered, one for each edge between clusters that is in no overlap.
-        let guests = match patch.cover {
+        let guests = match patch.cover.unwrap_or_default() {
             Cover::Edges => (CUT_SHARE * graph.num_edges() as f64) as usize / patches,
             Cover::Nodes => 0,
         };

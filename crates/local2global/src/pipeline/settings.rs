@@ -72,6 +72,7 @@ impl Pipeline<'_> {
             align.method.get_or_insert(AlignMethod::Procrustes);
         }
         patch.landmarks.get_or_insert(embed.usual_landmarks(graph));
+        patch.cover.get_or_insert(embed.usual_cover(graph));
         let bounds = patch.overlap_bounds(embed.dim)?;
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
         if partition.size == NumClusters::Auto {
