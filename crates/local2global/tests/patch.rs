@@ -320,3 +320,22 @@ fn the_settings_of_the_paper_work_on_amazon_photo() {
         assert_eq!((report.nodes, report.patch_edges), (7487, 50));
     }
 }
+
+#[test]
+fn auto_covers_edges_where_patches_do_not_grow_too_much() {
+    let mut covered = [false; 2];
+    for case in cases() {
+        let nodes_of = |cover| {
+            let config = PatchConfig { cover: Some(cover), ..case.config.clone() };
+            let (patches, _) =
+                make_patches(&case.graph, &case.partition, &config, 2, Seed(case.seed), &Silent).unwrap();
+            patches.patches().iter().map(|patch| patch.nodes.clone()).collect::<Vec<_>>()
+        };
+        let [plain, covering, auto] = [Cover::Nodes, Cover::Edges, Cover::Auto].map(nodes_of);
+        let count = |patches: &[Vec<NodeId>]| patches.iter().map(Vec::len).sum::<usize>();
+        let affordable = count(&covering) <= Cover::MOST_GROWTH * count(&plain);
+        covered[usize::from(affordable)] = true;
+        assert!(auto == if affordable { covering } else { plain }, "seed {}", case.seed);
+    }
+    assert_eq!(covered, [true; 2], "both sides are tried");
+}

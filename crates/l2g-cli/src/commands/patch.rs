@@ -98,6 +98,8 @@ enum CoverArg {
     Edges,
     /// Every node lies in some patch, as in the paper
     Nodes,
+    /// Edges, unless patches would hold more than twice the nodes for it
+    Auto,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -190,6 +192,7 @@ impl From<CoverArg> for Cover {
         match cover {
             CoverArg::Edges => Self::Edges,
             CoverArg::Nodes => Self::Nodes,
+            CoverArg::Auto => Self::Auto,
         }
     }
 }

@@ -188,9 +188,13 @@ fn show(
         }
         _ => String::new(),
     };
+    let lost = match patches.edges_in_no_patch.share {
+        0.0 => String::new(),
+        share => format!(", {:.1} % of the edges in none", 100.0 * share),
+    };
     table.push((
         "patches",
-        format!("{count}{asked}, oversampling {oversampling:.2}, a node in {copies:.1} of them"),
+        format!("{count}{asked}, oversampling {oversampling:.2}, a node in {copies:.1} of them{lost}"),
     ));
     for choice in &choices {
         table.push(("chosen", format!("{} {}: {}", choice.setting, choice.chosen, choice.reason)));

@@ -264,13 +264,14 @@ impl EmbedConfig {
     }
 
     /// What the patches of a graph should cover, unless told otherwise: every edge, so that some
-    /// model sees it. Walks with a common frame see edges that leave the patch, and need only the
-    /// nodes.
+    /// model sees it. With a common frame patches see edges that leave them, and covering is a gain
+    /// for `hops` that must not cost too much, and none for walks.
     pub fn usual_cover(&self, graph: &Graph) -> Cover {
         let method = self.method.for_graph(graph);
-        match method == EmbedMethod::Walks && self.has_common_frame(method) {
-            true => Cover::Nodes,
-            false => Cover::Edges,
+        match (method, self.has_common_frame(method)) {
+            (EmbedMethod::Walks, true) => Cover::Nodes,
+            (_, true) => Cover::Auto,
+            (_, false) => Cover::Edges,
         }
     }
 

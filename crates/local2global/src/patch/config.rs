@@ -13,6 +13,13 @@ pub enum Cover {
     Edges,
     /// Every node lies in some patch, as in the paper.
     Nodes,
+    /// Edges, unless patches would hold more than twice the nodes for it; then nodes.
+    Auto,
+}
+
+impl Cover {
+    /// With [`Cover::Auto`], covering the edges may make the patches hold so many times the nodes.
+    pub const MOST_GROWTH: usize = 2;
 }
 
 /// The settings of the stage.

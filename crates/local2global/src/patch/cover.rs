@@ -78,6 +78,19 @@ pub(super) fn uncovered_edges(
         .collect()
 }
 
+/// As [`cover_edges`] if patches then hold at most `growth` times the nodes, together; otherwise they
+/// are left as they are.
+pub fn cover_edges_within(
+    graph: &Graph,
+    partition: &Partition,
+    patches: Vec<Vec<NodeId>>,
+    growth: usize,
+) -> Vec<Vec<NodeId>> {
+    let count = |patches: &[Vec<NodeId>]| patches.iter().map(Vec::len).sum::<usize>();
+    let covering = cover_edges(graph, partition, patches.clone());
+    if count(&covering) > growth * count(&patches) { patches } else { covering }
+}
+
 /// Adds to the patches, given by their nodes, the far ends of edges that lie in none.
 pub fn cover_edges(graph: &Graph, partition: &Partition, mut patches: Vec<Vec<NodeId>>) -> Vec<Vec<NodeId>> {
     let memberships = Memberships::of(graph.num_nodes(), patches.iter().map(Vec::as_slice));

@@ -245,9 +245,11 @@ pub fn make_patches(
     let members = partition.members();
     let mut nodes = overlap::grow_all(graph, partition, &members, &patch_graph, &bounds, seed);
     step("cover")?;
-    if config.cover.unwrap_or_default() == Cover::Edges {
-        nodes = cover::cover_edges(graph, partition, nodes);
-    }
+    nodes = match config.cover.unwrap_or_default() {
+        Cover::Edges => cover::cover_edges(graph, partition, nodes),
+        Cover::Nodes => nodes,
+        Cover::Auto => cover::cover_edges_within(graph, partition, nodes, Cover::MOST_GROWTH),
+    };
     step("landmarks")?;
     let bounds = widest(&bounds, &patch_graph);
     let landmarks = landmarks::landmarks(graph, num_landmarks, seed);

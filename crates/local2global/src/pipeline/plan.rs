@@ -124,9 +124,11 @@ impl Pipeline<'_> {
         let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
         let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
         // And where edges are covered, one for each edge between clusters that is in no overlap.
+        let guests = (CUT_SHARE * graph.num_edges() as f64) as usize / patches;
         let guests = match patch.cover.unwrap_or_default() {
-            Cover::Edges => (CUT_SHARE * graph.num_edges() as f64) as usize / patches,
+            Cover::Edges => guests,
             Cover::Nodes => 0,
+            Cover::Auto => guests.min((Cover::MOST_GROWTH - 1) * (nodes / patches + borrowed)),
         };
         let patch_nodes = (nodes / patches + borrowed + guests + landmarks).min(nodes);
         let size = |patch_nodes: usize| scaled_size(graph, patch_nodes);
