@@ -28,7 +28,8 @@ fn prepared() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let model = ["generate", "block-model", "--nodes", "240", "--communities", "4", "--mixing", "0.1"];
     json(folder.path(), &[&model[..], &["--features", "20", "--out", "blocks.npz", "--json"]].concat());
-    let settings = "[partition]\nclusters = 4\n[embed]\nepochs = 3\n[experiment]\ndims = [4, 2]\nruns = 2\n";
+    let settings =
+        "[partition]\nclusters = 4\n[embed]\nepochs = 3\n[experiment]\ndims = [4, 2]\nruns = 2\nsplits = 0\n";
     fs::write(folder.path().join("short.toml"), settings).unwrap();
     folder
 }
@@ -85,6 +86,86 @@ fn flags_take_the_place_of_settings() {
     assert_eq!(found["rows"].as_array().unwrap().len(), 1);
     assert_eq!(found["rows"][0]["dim"], 3);
     assert!(found["rows"][0]["full"].as_f64().unwrap() > 0.5);
+}
+
+#[test]
+fn splits_add_panels_and_a_rerun_keeps_them() {
+    let folder = prepared();
+    let run = |threads: &str, out: &str| {
+        let more = ["--splits", "2", "--set", "embed.method=hops", "--out", out, "--threads", threads];
+        json(folder.path(), &[&EXPERIMENT[..], &more, &["--json", "--quiet"]].concat())
+    };
+    let bytes = |out: &str, file: &str| fs::read(folder.path().join(out).join(file)).unwrap();
+    let first = run("2", "one");
+    let results = ["scores.json", "table.md", "figure.svg"];
+    let before = results.map(|file| bytes("one", file));
+    let again = run("2", "one");
+    assert_eq!((&again["embedded"], &again["rows"]), (&0.into(), &first["rows"]));
+    assert!(results.map(|file| bytes("one", file)) == before);
+    run("1", "two");
+    let split = "split-1/d=004/ours/5-alignment/embedding.npy";
+    for file in results.into_iter().chain(["run.toml", split]) {
+        assert!(bytes("one", file) == bytes("two", file), "{file}");
+    }
+    for task in ["link_prediction", "classification"] {
+        for curve in ["full", "l2g", "no_trans", "l2g_paper", "no_trans_paper"] {
+            let score = &first["rows"][1][task][curve];
+            let (mean, std) = (score["mean"].as_f64().unwrap(), score["std"].as_f64().unwrap());
+            assert!((0.0..=1.0).contains(&mean) && (0.0..0.5).contains(&std), "{task} {curve} {score}");
+        }
+    }
+    let table = String::from_utf8(bytes("one", "table.md")).unwrap();
+    assert_eq!(
+        (table.matches("|      4 |").count(), table.matches("over 2 splits").count()),
+        (3, 2),
+        "{table}"
+    );
+    let figure = String::from_utf8(bytes("one", "figure.svg")).unwrap();
+    assert_eq!(figure.matches("class=\"point\"").count(), 3 * 2 * 5);
+    assert_eq!(figure.matches("class=\"bar\"").count(), 2 * 2 * 5);
+}
+
+/// The scores of a run, and those of a split, for methods with a common frame and without.
+#[test]
+fn ours_is_what_a_run_does() {
+    let folder = prepared();
+    let folder = folder.path();
+    let read = |file: &str| fs::read(folder.join(file)).unwrap();
+    for method in ["auto", "hops", "walks", "both", "vgae", "spectral"] {
+        let set = format!("embed.method={method}");
+        let common = ["blocks.npz", "--config", "short.toml", "--set", &set, "--quiet"];
+        let run = |more: &[&str]| {
+            let output = l2g(folder, &[&["run"], &common[..], &["--set", "embed.dim=4"], more].concat());
+            assert!(output.status.success(), "{method}: {}", stderr(&output));
+        };
+        let out = format!("{method}-experiment");
+        let found = json(
+            folder,
+            &[&["experiment"], &common[..], &["--dims", "4", "--splits", "1", "--out", &out, "--json"]]
+                .concat(),
+        );
+        let whole = format!("{method}-whole");
+        run(&["--out", &whole, "--set", "embed.runs=2"]);
+        for file in ["embedding.npy", "no_trans.npy"] {
+            let ours = read(&format!("{out}/d=004/ours/5-alignment/{file}"));
+            assert!(ours == read(&format!("{whole}/5-alignment/{file}")), "{method}, {file}");
+        }
+        let seed = found["splits"][0]["seed"].as_u64().unwrap().to_string();
+        let split = format!("{method}-split");
+        let held = ["--hold-out", "0.1", "--seed", &seed, "--full"];
+        run(&[&["--out", &split, "--set", "embed.runs=2"], &held[..]].concat());
+        let scores: Value =
+            serde_json::from_slice(&read(&format!("{split}/6-evaluation/scores.json"))).unwrap();
+        let row = &found["rows"][0];
+        for curve in ["full", "l2g", "no_trans"] {
+            let links = &scores["link_prediction"]["best"][curve]["auc"];
+            assert_eq!(&row["link_prediction"][curve]["mean"], links, "{method}, {curve}");
+            let accuracy = &scores["classification"]["accuracy"][curve]["mean"];
+            assert_eq!(&row["classification"][curve]["mean"], accuracy, "{method}, {curve}");
+        }
+        let chosen = row.get("chosen").and_then(Value::as_str);
+        assert_eq!(chosen.is_some(), method == "auto", "{row}");
+    }
 }
 
 #[test]

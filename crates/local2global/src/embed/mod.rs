@@ -64,7 +64,7 @@ pub use error::EmbedError;
 pub use frame::{Frame, FrameRecord};
 pub use rates::Rates;
 pub use schedule::{Summary, embed_framed, embed_patches};
-pub use stage::{embed_late, embed_run};
+pub use stage::{StitchedFolders, embed_late, embed_late_in, embed_run};
 pub use training::{Start, Training};
 
 use serde::Serialize;

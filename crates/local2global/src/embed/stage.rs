@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::frame::Sources;
+use super::hops::HopsFrame;
 use super::hops::late::{Late, Learned, late_embedding, turned};
 use super::hops::model::Encoder;
 use super::nn::Matrix;
@@ -52,28 +53,57 @@ fn run_frame(
     Frame::prepare(&sources, config, seed, &run.embeddings(), progress)
 }
 
-/// Applies what the patches of a run have learned to its whole graph, if the settings and the
-/// method ask for it: the stitched embedding is replaced. Says whether it was. `rotations` are those
-/// of all patches into the common frame, one row-major matrix after the other. Nothing happens
-/// where a patch has coordinates of another program.
+/// Where the files of stitched patches lie.
+#[derive(Clone, Copy, Debug)]
+pub struct StitchedFolders<'a> {
+    /// The node list and the weights of each patch.
+    pub patches: &'a Path,
+    /// The coordinates of each patch, and what it learned.
+    pub embeddings: &'a Path,
+    /// The stitched embedding.
+    pub alignment: &'a Path,
+}
+
+/// Applies what the patches of a run have learned to its whole graph, as [`embed_late_in`] does.
+/// The graph is opened only if it is needed.
 ///
 /// # Errors
 /// [`EmbedError`] if a file cannot be read or written.
 pub fn embed_late(run: &RunDir, config: &EmbedConfig, rotations: &[f64]) -> Result<bool, EmbedError> {
-    let folder = run.embeddings();
-    let common = Frame::stored(&folder)?;
-    let Some(frame) = common.hops.as_deref().filter(|_| config.late != Late::Off) else { return Ok(false) };
-    let (graph, _) = store::open(&run.graph())?;
-    let patches = read_patches(&run.patches(), &graph)?;
-    // Coordinates that somebody else has put there are not what the encoders would give.
-    if !(0..patches.len()).all(|index| is_own(&folder, &patch_name(index))) {
+    let frame = Frame::stored(&run.embeddings())?;
+    if late_part(&frame, config).is_none() {
         return Ok(false);
     }
-    let weights = (0..patches.len()).map(|index| read_weights(&run.patches(), index));
+    let (graph, _) = store::open(&run.graph())?;
+    let (patches, embeddings, alignment) = (run.patches(), run.embeddings(), run.alignment());
+    let folders = StitchedFolders { patches: &patches, embeddings: &embeddings, alignment: &alignment };
+    embed_late_in(&graph, &folders, (config, &frame), rotations)
+}
+
+/// Applies what patches have learned to their whole graph, if the settings and the method ask for
+/// it: the stitched embedding is replaced. Says whether it was. `rotations` are those of all patches
+/// into the common frame, one row-major matrix after the other. Nothing happens where a patch has
+/// coordinates of another program.
+///
+/// # Errors
+/// [`EmbedError`] if a file cannot be read or written.
+pub fn embed_late_in(
+    graph: &Graph,
+    folders: &StitchedFolders<'_>,
+    (config, common): (&EmbedConfig, &Frame),
+    rotations: &[f64],
+) -> Result<bool, EmbedError> {
+    let Some(frame) = late_part(common, config) else { return Ok(false) };
+    let patches = read_patches(folders.patches, graph)?;
+    // Coordinates that somebody else has put there are not what the encoders would give.
+    if !(0..patches.len()).all(|index| is_own(folders.embeddings, &patch_name(index))) {
+        return Ok(false);
+    }
+    let weights = (0..patches.len()).map(|index| read_weights(folders.patches, index));
     let weights: Vec<Vec<f32>> = weights.collect::<Result<_, _>>()?;
     let size = config.dim * config.dim;
     let learned = patches.iter().zip(&weights).enumerate().map(|(index, (nodes, weights))| {
-        let encoder = Encoder::read(&encoder_path(&folder, &patch_name(index)))?;
+        let encoder = Encoder::read(&encoder_path(folders.embeddings, &patch_name(index)))?;
         // Rotations of both parts together say nothing about the first alone.
         let encoder = match common.walks {
             Some(_) => encoder,
@@ -82,18 +112,24 @@ pub fn embed_late(run: &RunDir, config: &EmbedConfig, rotations: &[f64]) -> Resu
         Ok(Learned { nodes, weights, encoder })
     });
     let learned: Vec<Learned<'_>> = learned.collect::<Result<_, EmbedError>>()?;
-    let mut embedding = late_embedding(&undirected(&graph), frame, &learned, config.late);
+    let mut embedding = late_embedding(&undirected(graph), frame, &learned, config.late);
     if common.walks.is_some() {
-        embedding = common.with_structure(&embedding, &read_structure(run, embedding.num_columns())?);
+        let structure = read_structure(folders.alignment, embedding.num_columns())?;
+        embedding = common.with_structure(&embedding, &structure);
     }
     let shape = [embedding.num_rows(), embedding.num_columns()];
-    write_array(&run.alignment().join("embedding.npy"), &shape, embedding.values())?;
+    write_array(&folders.alignment.join("embedding.npy"), &shape, embedding.values())?;
     Ok(true)
 }
 
+/// The part of a frame whose encoders can be applied to the whole graph, if the settings ask for it.
+fn late_part<'a>(frame: &'a Frame, config: &EmbedConfig) -> Option<&'a HopsFrame> {
+    frame.hops.as_deref().filter(|_| config.late != Late::Off)
+}
+
 /// The columns of `no_trans.npy` from `first` on: the part of `both` that walks made.
-fn read_structure(run: &RunDir, first: usize) -> Result<Matrix<f32>, EmbedError> {
-    let path = run.alignment().join("no_trans.npy");
+fn read_structure(alignment: &Path, first: usize) -> Result<Matrix<f32>, EmbedError> {
+    let path = alignment.join("no_trans.npy");
     let array = npy::read::<f32>(&path)
         .map_err(|error| EmbedError::Patch { path: path.clone(), problem: error.to_string() })?;
     let (rows, columns) = (array.shape[0], array.shape[1]);

@@ -132,7 +132,7 @@ impl EvaluateConfig {
     }
 
     /// The tasks: those asked for, or those the graph allows.
-    pub(super) fn tasks_for(&self, graph: &Graph) -> Vec<Task> {
+    pub(crate) fn tasks_for(&self, graph: &Graph) -> Vec<Task> {
         let allowed = [
             (Task::Reconstruction, true),
             (Task::LinkPrediction, graph.held_out().is_some()),

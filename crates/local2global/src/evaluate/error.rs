@@ -97,7 +97,7 @@ pub enum EvaluateError {
 
 impl EvaluateError {
     /// Whether a graph cannot be scored on a task, whatever the settings.
-    pub(super) fn is_impossible(&self) -> bool {
+    pub(crate) fn is_impossible(&self) -> bool {
         matches!(self, Self::NoPairs { .. } | Self::Classes { .. } | Self::EmptyPart { .. })
     }
 }

@@ -200,7 +200,7 @@ fn score_task(
 /// Which stream of [`Stage::Evaluate`] a task draws from; 1 is that of
 /// [`held_out`](crate::graph::held_out).
 #[repr(u64)]
-enum Stream {
+pub(crate) enum Stream {
     Reconstruction = 0,
     LinkPrediction = 2,
     LabelledNodes = 3,
@@ -208,6 +208,8 @@ enum Stream {
     Baselines = 5,
     /// The first of those for random splits, one each.
     Splits = 1 << 32,
+    /// The first of those for the splits of an experiment, one each.
+    EdgeSplits = 1 << 40,
 }
 
 fn check_embeddings(graph: &Graph, embeddings: &ByContender<Coordinates<'_>>) -> Result<(), EvaluateError> {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use super::Setting;
 use crate::align::AlignFilesError;
 use crate::embed::EmbedError;
+use crate::evaluate::EvaluateError;
+use crate::graph::held_out::HoldOutError;
 use crate::npy::NpyError;
 use crate::partition::PartitionError;
 use crate::patch::PatchError;
@@ -39,6 +41,18 @@ pub enum ExperimentError {
     #[error("patch graph has {groups} connected components; the experiment needs one")]
     Disconnected { groups: usize },
 
+    /// Edges could not be held out.
+    #[error("could not make a split of the edges: {0}")]
+    Split(#[from] HoldOutError),
+
+    /// The settings of scores make no sense for the graph.
+    #[error(transparent)]
+    Scores(#[from] EvaluateError),
+
+    /// A dimension does not suit the method, or its common frame could not be made.
+    #[error("could not prepare embedding in {dim} dimensions")]
+    Prepare { dim: usize, source: Box<EmbedError> },
+
     /// The whole graph could not be embedded.
     #[error("could not embed the whole graph in {dim} dimensions")]
     Full { dim: usize, source: Box<EmbedError> },
@@ -50,6 +64,14 @@ pub enum ExperimentError {
     /// Patches could not be stitched.
     #[error("could not align the patches (setting: {setting}) in {dim} dimensions")]
     Align { dim: usize, setting: Setting, source: Box<AlignFilesError> },
+
+    /// What patches learned could not be applied to the whole graph.
+    #[error("could not apply what patches learned in {dim} dimensions to the whole graph")]
+    Late { dim: usize, source: Box<EmbedError> },
+
+    /// An embedding could not be scored.
+    #[error("could not score the embeddings in {dim} dimensions")]
+    Evaluate { dim: usize, source: Box<EvaluateError> },
 
     /// An embedding could not be read back.
     #[error("could not read `{}`: {source}", path.display())]
@@ -67,7 +89,11 @@ impl ExperimentError {
             Self::Disconnected { .. } => {
                 Some("keep the largest component, or join the patches with `--set patch.bridge=true`")
             }
-            Self::Full { source, .. } | Self::Embed { source, .. } => source.hint(),
+            Self::Split(_) => Some("compare reconstruction alone with `--splits 0`"),
+            Self::Prepare { source, .. }
+            | Self::Full { source, .. }
+            | Self::Embed { source, .. }
+            | Self::Late { source, .. } => source.hint(),
             _ => None,
         }
     }

@@ -12,17 +12,26 @@
 //!
 //! `l2g` and `no-trans` come twice, over the same clusters and the same patch graph: in
 //! the setting of the paper, where patches cover the nodes and a node goes to the plain
-//! mean of its copies, and as set, by default with patches that cover every edge and the
-//! weighted mean ([`Setting`]). `full` is one patch that holds all nodes. The score is the
-//! reconstruction AUC over all edges and as many non-edges, the same for every embedding.
+//! mean of its copies, and as set, which is what a run does with the same settings ([`Setting`]).
+//! `full` is one patch that holds all nodes. Where the method has a common frame, it is made once
+//! for each dimension, and all are sent the same. The score is the reconstruction AUC over all
+//! edges and as many non-edges, the same for every embedding.
+//!
+//! That much is in the paper. Then the same is done for several splits of the edges, by the same
+//! code: a tenth of them is held out, what is left gets clusters, patches and embeddings of its
+//! own, and these are asked to tell held-out edges from non-edges and, if there are labels, the
+//! classes of nodes. The scores are those of the stage `evaluate`; mean and standard deviation
+//! over splits stand beside reconstruction. With `splits = 0` there is the paper's experiment alone.
 //!
 //! Patches are made once, for the largest `d`: overlaps that fix a rotation there fix it
 //! in fewer dimensions too. So all dimensions see the same patches, as in the paper.
 //!
 //! ```text
 //! OUT/2-partition/   OUT/paper/3-patches/   OUT/ours/3-patches/
+//! OUT/d=016/frame/                                the common frame, for methods that have one
 //! OUT/d=016/full/4-embeddings/
 //! OUT/d=016/paper/4-embeddings/  5-alignment/     and the same for ours
+//! OUT/split-0/                                    all of that for each split
 //! OUT/scores.json  table.md  figure.svg           rewritten after every dimension
 //! OUT/timings.json                                how long training took
 //! OUT/run.toml                                    every setting
@@ -32,15 +41,23 @@
 //! missing. A patch that is the same in both settings is trained once. The same seed gives
 //! the same bytes on any number of threads; only `timings.json` differs.
 //! Cost: that of training, `R` times for each dimension: the whole graph, and twice about
-//! the oversampling ratio as much for the patches.
+//! the oversampling ratio as much for the patches; and as much again for each split.
 //!
 //! Source: section 4.4 of the paper, and its figure.
+
+mod curves;
 
 mod error;
 
 mod named;
 
+mod panel;
+
+mod score;
+
 mod setting;
+
+mod split;
 
 pub mod svg;
 
@@ -48,24 +65,27 @@ mod table;
 
 mod trial;
 
+pub use curves::Curves;
 pub use error::ExperimentError;
 pub use setting::Setting;
+pub use split::{HOLD_OUT, SplitSummary};
 pub use table::{Row, SettingSummary, Table};
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::embed::EmbedMethod;
 use crate::embed::memory::PatchSize;
+use crate::embed::{EmbedConfig, EmbedMethod};
 use crate::evaluate::reconstruction::sample_non_edges;
 use crate::graph::{Graph, NodeId};
 use crate::memory;
 use crate::progress::Progress;
 use crate::run_dir::{FileError, RunDir, write_atomically, write_json};
 use crate::seed::Stage;
-use setting::PatchSet;
+use split::make_splits;
 use trial::{TrainSeconds, Trials};
 
 /// The settings of the experiment: the table `[experiment]`.
@@ -78,11 +98,14 @@ pub struct ExperimentConfig {
     pub dims: Vec<usize>,
     /// How often the graph and each patch are embedded; the best is kept.
     pub runs: u32,
+    /// How many splits of the edges links and classes are predicted on; 0 leaves reconstruction
+    /// alone, as in the paper.
+    pub splits: u32,
 }
 
 impl Default for ExperimentConfig {
     fn default() -> Self {
-        Self { dims: vec![2, 4, 8, 16, 32, 64, 128], runs: 10 }
+        Self { dims: vec![2, 4, 8, 16, 32, 64, 128], runs: 10, splits: 3 }
     }
 }
 
@@ -108,7 +131,7 @@ impl ExperimentConfig {
 pub struct Finished<'a> {
     /// Its scores.
     pub row: &'a Row,
-    /// Patches that were embedded for it now, the whole graph counting as one.
+    /// Patches that were embedded for it now, splits included, a whole graph counting as one.
     pub embedded: usize,
     /// Patches that were there already.
     pub kept: usize,
@@ -139,7 +162,9 @@ pub struct Finished<'a> {
 /// let config = Config::new(settings, &["partition.clusters=3".into()])?;
 /// let table = experiment(&graph, &config, folder, &Silent, |_| ())?;
 /// assert_eq!(table.rows.len(), 2);
-/// assert!(table.rows[1].l2g > table.rows[1].no_trans);
+/// let row = table.rows[1];
+/// assert!(row.reconstruction.l2g > row.reconstruction.no_trans);
+/// assert!(row.link_prediction.is_some_and(|auc| auc.l2g.mean > 0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn experiment(
@@ -151,36 +176,56 @@ pub fn experiment(
 ) -> Result<Table, ExperimentError> {
     let settings = config.experiment.clone().unwrap_or_default();
     let dims = settings.ascending_dims()?;
-    let largest = *dims.last().expect("there is at least one dimension");
-    check(graph, config, largest)?;
-    let sets = PatchSet::make_both(graph, config, largest, folder, progress)?;
-    let mut table = Table::new(graph, config, settings.runs, &sets);
-    let trials = Trials::new(graph, config, settings.runs, &sets, folder);
+    let embed = EmbedConfig { runs: settings.runs, ..config.embed.clone() };
+    check(graph, config, &embed, &dims)?;
+    if settings.splits > 0 {
+        split::check(graph, config)?;
+    }
+    let dim = *dims.last().expect("there is at least one dimension");
+    let all = Config { embed: EmbedConfig { dim, ..embed }, ..config.clone() };
+    let whole = Trials::new(Cow::Borrowed(graph), all.clone(), folder, progress)?;
+    let splits = make_splits(graph, &all, settings.splits, folder, progress)?;
     config.write(&RunDir::new(folder).settings(), "experiment")?;
+    let mut table = Table::new(graph, &all, &whole.sets, &splits);
     let mut timings = Vec::new();
     for (index, &dim) in dims.iter().enumerate() {
         let place = format!("d = {dim} ({} of {})", index + 1, dims.len());
-        let outcome = trials.run(dim, &place, progress)?;
-        table.rows.push(outcome.row);
-        timings.push(outcome.seconds);
+        let trained = whole.train(dim, &place, progress)?;
+        let (mut embedded, mut kept) = (trained.embedded, trained.kept);
+        let reconstruction = whole.reconstruction(dim)?;
+        timings.push(trained.seconds);
+        let mut scores = Vec::new();
+        for (index, split) in splits.iter().enumerate() {
+            let place = format!("{place}, split {} of {}", index + 1, splits.len());
+            let trained = split.train(dim, &place, progress)?;
+            (embedded, kept) = (embedded + trained.embedded, kept + trained.kept);
+            timings.push(TrainSeconds { split: Some(index), ..trained.seconds });
+            scores.push(split.split_scores(dim, progress)?);
+        }
+        table.push(dim, trained.chosen, reconstruction, &scores);
         save(folder, &table, &timings)?;
-        finished(&Finished { row: &outcome.row, embedded: outcome.embedded, kept: outcome.kept });
+        finished(&Finished { row: &table.rows[index], embedded, kept });
     }
     Ok(table)
 }
 
 /// Refuses what would fail after hours of training.
-fn check(graph: &Graph, config: &Config, largest: usize) -> Result<(), ExperimentError> {
+fn check(graph: &Graph, config: &Config, embed: &EmbedConfig, dims: &[usize]) -> Result<(), ExperimentError> {
+    let largest = dims.last().copied().unwrap_or_default();
     let whole: Vec<NodeId> = graph.nodes().collect();
-    let training = config.embed.embedder().memory_bytes(&PatchSize::new(graph, &whole), largest);
+    let training = embed.embedder().memory_bytes(&PatchSize::new(graph, &whole), largest);
     // At least two patches have a rotation each.
     let needed = training.saturating_add((16 * largest as u64).saturating_mul(largest as u64));
     if let Some(there) = memory::far_below(needed) {
         return Err(ExperimentError::Memory { dim: largest, needed: needed >> 30, there: there >> 30 });
     }
-    if config.embed.method == EmbedMethod::Given {
+    if embed.each().any(|embed| embed.method == EmbedMethod::Given) {
         let needed = "a method that embeds, since every dimension is embedded anew";
         return Err(ExperimentError::Setting { key: "embed.method", found: "given".into(), needed });
+    }
+    for &dim in dims {
+        let embed = EmbedConfig { dim, ..embed.clone() };
+        embed.check().map_err(|source| ExperimentError::Prepare { dim, source: Box::new(source) })?;
     }
     let mut random = config.seed.stream(Stage::Evaluate, 0);
     match graph.num_edges() == 0 || sample_non_edges(graph, 1, &mut random).is_empty() {
@@ -217,7 +262,8 @@ mod tests {
 
     #[test]
     fn dimensions_are_put_in_order() {
-        let dims = |dims: &[usize]| ExperimentConfig { dims: dims.to_vec(), runs: 1 }.ascending_dims();
+        let dims =
+            |dims: &[usize]| ExperimentConfig { dims: dims.to_vec(), ..Default::default() }.ascending_dims();
         assert_eq!(dims(&[8, 2, 8, 4]).unwrap(), [2, 4, 8]);
         let error = dims(&[4, 0]).unwrap_err().to_string();
         assert_eq!(error, "setting `experiment.dims` is [4, 0]; needed one or more numbers from 1");

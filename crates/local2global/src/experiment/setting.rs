@@ -9,18 +9,24 @@ use super::ExperimentError;
 use crate::align::{AlignConfig, AlignMethod, Centroid};
 use crate::config::Config;
 use crate::graph::{Graph, NodeId};
-use crate::partition::{PartitionReport, partition, write_partition};
+use crate::partition::{Partition, PartitionReport, partition, write_partition};
 use crate::patch::{Cover, Landmarks, PatchConfig, PatchReport, make_patches, write_patches};
 use crate::progress::Progress;
 use crate::run_dir::RunDir;
 
 /// How patches are made and stitched.
+///
+/// Both settings embed patches by the same method, with the same common frame where the method has
+/// one: what they differ in is which patches there are, and what becomes of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// As in the paper: patches cover the nodes, a node goes to the mean of its copies.
+    /// As in the paper: patches cover the nodes and have no landmarks, rotations come from
+    /// eigenvectors and are not judged, a node goes to the mean of its copies. What patches learned
+    /// is not applied to the whole graph again (`embed.late`).
     Paper,
-    /// As set; by default patches cover the edges, and the mean is weighted.
+    /// As set, and as `l2g run` does it; unless the method needs less, patches cover the edges, and
+    /// the mean is weighted.
     Ours,
 }
 
@@ -79,14 +85,15 @@ pub(super) struct PatchSet {
 }
 
 impl PatchSet {
-    /// The patches of both settings, from the same clusters, for up to `dim` dimensions.
+    /// The clusters of a graph, and from them the patches of both settings, for up to `embed.dim`
+    /// dimensions.
     pub(super) fn make_both(
         graph: &Graph,
         config: &Config,
-        dim: usize,
         folder: &Path,
         progress: &dyn Progress,
-    ) -> Result<[Self; 2], ExperimentError> {
+    ) -> Result<(Partition, [Self; 2]), ExperimentError> {
+        let dim = config.embed.dim;
         let smallest = config.patch.overlap_bounds(dim)?.half_min();
         let clusters = partition(graph, &config.partition, smallest, config.seed, progress)?;
         write_partition(&RunDir::new(folder), &clusters, &PartitionReport::of(graph, &clusters))?;
@@ -102,6 +109,7 @@ impl PatchSet {
             Ok(Self { setting, run, nodes, report, patch, align: setting.align(&config.align) })
         };
         let [paper, ours] = Setting::BOTH;
-        Ok([make(paper)?, make(ours)?])
+        let sets = [make(paper)?, make(ours)?];
+        Ok((clusters, sets))
     }
 }

@@ -1,10 +1,11 @@
-//! A line chart as SVG: values against a logarithmic axis.
+//! Line charts as SVG, below each other: values against a logarithmic axis.
 //!
 //! The horizontal axis is logarithmic with a tick at every given number; the vertical one
 //! has ticks at round numbers around the values. Curves have markers, so that they can be
 //! told apart without colour, and each point says its value when the pointer rests on it.
-//! The legend stands beside the chart, where no curve can run into it. The same values give
-//! the same text.
+//! Values with a spread have bars; the curves of their chart stand a little beside each other, so
+//! that bars can be told apart. The legend stands beside the first chart, where no curve can run
+//! into it. The same values give the same text.
 
 use std::fmt::Write;
 
@@ -18,6 +19,15 @@ const BOTTOM: f64 = 400.0;
 const INSET: f64 = 24.0;
 /// Half the size of a marker.
 const MARKER: f64 = 4.5;
+/// How far curves with bars stand beside each other.
+const BESIDE: f64 = 5.0;
+/// Half the width of the ends of a bar.
+const BAR_END: f64 = 3.0;
+
+/// Appends a line; memory takes every text.
+macro_rules! line {
+    ($svg:expr, $($text:tt)*) => { writeln!($svg, $($text)*).expect("memory takes every text") };
+}
 
 /// What is drawn.
 #[derive(Clone, Debug)]
@@ -47,6 +57,8 @@ pub struct Curve {
     pub dashed: bool,
     /// One value per place.
     pub values: Vec<f64>,
+    /// How far up and down the bar of each value goes; empty for a curve without bars.
+    pub spread: Vec<f64>,
 }
 
 /// The shape of a point.
@@ -67,31 +79,50 @@ struct Axis {
     decimals: usize,
 }
 
-/// Draws a chart.
+/// Draws charts below each other; curves have the names of those in the first.
 ///
 /// # Panics
-/// If a curve has not one value per place.
-pub fn draw(chart: &Chart<'_>) -> String {
-    assert!(chart.curves.iter().all(|curve| curve.values.len() == chart.x.len()), "a value per place");
-    let axis = Axis::around(chart.curves.iter().flat_map(|curve| curve.values.iter().copied()));
+/// If there is no chart, or a curve has not one value per place, or some spreads but not all.
+pub fn draw(charts: &[Chart<'_>]) -> String {
+    let height = HEIGHT * charts.len() as f64;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
-         height=\"{HEIGHT}\" font-family=\"system-ui, sans-serif\" font-size=\"14\" fill=\"#333333\" \
-         role=\"img\">\n<title>{title}</title>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n",
-        title = escape(chart.title)
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"14\" fill=\"#333333\" \
+         role=\"img\">\n<title>{title}</title>\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
+        title = escape(charts[0].title)
     );
-    push_frame(&mut svg, chart, &axis);
-    for curve in &chart.curves {
-        push_curve(&mut svg, curve, &chart.x, &axis);
+    push_chart(&mut svg, &charts[0]);
+    push_legend(&mut svg, &charts[0].curves);
+    for (index, chart) in charts.iter().enumerate().skip(1) {
+        line!(svg, "<g transform=\"translate(0 {})\">", HEIGHT * index as f64);
+        push_chart(&mut svg, chart);
+        svg.push_str("</g>\n");
     }
-    push_legend(&mut svg, &chart.curves);
     svg.push_str("</svg>\n");
     svg
 }
 
-/// Appends a line; memory takes every text.
-macro_rules! line {
-    ($svg:expr, $($text:tt)*) => { writeln!($svg, $($text)*).expect("memory takes every text") };
+fn push_chart(svg: &mut String, chart: &Chart<'_>) {
+    let fits = |curve: &Curve| {
+        let spreads = curve.spread.len();
+        curve.values.len() == chart.x.len() && (spreads == 0 || spreads == chart.x.len())
+    };
+    assert!(chart.curves.iter().all(fits), "a value per place, and a spread or none");
+    let ends = |curve: &Curve| -> Vec<f64> {
+        let ends = |(place, &value): (usize, &f64)| {
+            let spread = curve.spread.get(place).copied().unwrap_or(0.0);
+            [value - spread, value + spread]
+        };
+        curve.values.iter().enumerate().flat_map(ends).collect()
+    };
+    let axis = Axis::around(chart.curves.iter().flat_map(ends));
+    push_frame(svg, chart, &axis);
+    let bars = chart.curves.iter().any(|curve| !curve.spread.is_empty());
+    for (index, curve) in chart.curves.iter().enumerate() {
+        let from_middle = index as f64 - (chart.curves.len() as f64 - 1.0) / 2.0;
+        let beside = if bars { BESIDE * from_middle } else { 0.0 };
+        push_curve(svg, curve, &chart.x, beside, &axis);
+    }
 }
 
 /// Title, labels, grid and ticks.
@@ -121,18 +152,32 @@ fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, extra: &str, content: 
     line!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"{space}{extra}>{content}</text>");
 }
 
-fn push_curve(svg: &mut String, curve: &Curve, x: &[usize], axis: &Axis) {
+fn push_curve(svg: &mut String, curve: &Curve, x: &[usize], beside: f64, axis: &Axis) {
     let points: Vec<[f64; 2]> = curve
         .values
         .iter()
         .zip(x)
-        .map(|(&value, &number)| [place_on_log_axis(number, x), axis.place(value)])
+        .map(|(&value, &number)| [place_on_log_axis(number, x) + beside, axis.place(value)])
         .collect();
     push_line(svg, curve, &points);
-    for ((point, value), number) in points.iter().zip(&curve.values).zip(x) {
-        let says = format!("{}, {number}: {value:.4}", curve.name);
+    for (place, ((point, value), number)) in points.iter().zip(&curve.values).zip(x).enumerate() {
+        let mut says = format!("{}, {number}: {value:.4}", curve.name);
+        if let Some(spread) = curve.spread.get(place) {
+            says += &format!(" ± {spread:.4}");
+            push_bar(svg, curve, point[0], [value + spread, value - spread].map(|end| axis.place(end)));
+        }
         push_marker(svg, curve, *point, Some(&says));
     }
+}
+
+/// The bar of a value, from one height to another, with short lines at its ends.
+fn push_bar(svg: &mut String, curve: &Curve, x: f64, [top, bottom]: [f64; 2]) {
+    let (left, width, colour) = (x - BAR_END, 2.0 * BAR_END, curve.colour);
+    line!(
+        svg,
+        "<path class=\"bar\" d=\"M{left:.1} {top:.1}h{width}M{x:.1} {top:.1}V{bottom:.1}\
+         M{left:.1} {bottom:.1}h{width}\" stroke=\"{colour}\"/>"
+    );
 }
 
 fn push_line(svg: &mut String, curve: &Curve, points: &[[f64; 2]]) {
@@ -218,12 +263,13 @@ mod tests {
     use super::*;
 
     fn curve(marker: Marker, dashed: bool, values: &[f64]) -> Curve {
-        Curve { name: "full & more", colour: "#333333", marker, dashed, values: values.to_vec() }
+        let (name, colour, values) = ("full & more", "#333333", values.to_vec());
+        Curve { name, colour, marker, dashed, values, spread: vec![] }
     }
 
     fn chart(x: &[usize], curves: Vec<Curve>) -> String {
         let (title, x_label, y_label) = ("\"a\" < b", "d", "AUC");
-        draw(&Chart { title, x_label, y_label, x: x.to_vec(), curves })
+        draw(&[Chart { title, x_label, y_label, x: x.to_vec(), curves }])
     }
 
     /// Walks through all tags: each is closed in order, and quotes of attributes are even.
@@ -268,6 +314,23 @@ mod tests {
             let svg = chart(x, vec![curve(Marker::Circle, false, &vec![0.5; x.len()])]);
             assert!(is_well_formed(&svg) && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
+    }
+
+    #[test]
+    fn charts_below_each_other_have_one_legend_and_bars_that_fit() {
+        let plain = curve(Marker::Circle, false, &[0.8, 0.9]);
+        let barred = Curve { spread: vec![0.05, 0.15], ..plain.clone() };
+        let chart = |curves| Chart { title: "t", x_label: "d", y_label: "y", x: vec![2, 4], curves };
+        let one = draw(&[chart(vec![plain.clone()])]);
+        let two = draw(&[chart(vec![plain]), chart(vec![barred.clone(), barred])]);
+        assert!(is_well_formed(&two), "{two}");
+        assert_eq!((one.matches("class=\"bar\"").count(), two.matches("class=\"bar\"").count()), (0, 4));
+        // Three curves, and one line of the legend.
+        assert_eq!(two.matches("<polyline").count(), 4);
+        assert!(two.contains("viewBox=\"0 0 860 940\"") && two.contains("translate(0 470)"), "{two}");
+        assert!(two.contains("full &amp; more, 4: 0.9000 ± 0.1500"), "{two}");
+        let axis = Axis::around([0.75, 1.05].into_iter());
+        assert!(axis.place(1.05) >= TOP && axis.place(0.75) <= BOTTOM);
     }
 
     #[test]

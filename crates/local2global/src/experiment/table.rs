@@ -1,14 +1,17 @@
-//! The result: one row of scores per dimension, as JSON, as a table, as a figure.
+//! The result: one row of scores per dimension. `panel.rs` makes tables and a figure of it.
 
-use std::path::Path;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::score::SplitScores;
 use super::setting::PatchSet;
-use super::svg::{Chart, Curve, Marker, draw};
+use super::trial::Trials;
+use super::{Curves, SplitSummary};
 use crate::align::Centroid;
 use crate::config::Config;
 use crate::embed::EmbedMethod;
+use crate::evaluate::{Spread, Task};
 use crate::graph::Graph;
 use crate::patch::{Cover, EdgeCover};
 use crate::seed::Seed;
@@ -34,6 +37,12 @@ pub struct Table {
     pub paper: SettingSummary,
     /// The patches as set.
     pub ours: SettingSummary,
+    /// The splits of the edges, with patches of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<SplitSummary>,
+    /// Tasks that nobody asked for by name and that the graph does not allow, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<Task, String>,
     /// The scores, by ascending dimension.
     pub rows: Vec<Row>,
 }
@@ -55,38 +64,23 @@ pub struct SettingSummary {
     pub edges_in_no_patch: EdgeCover,
 }
 
-/// The reconstruction AUC of every embedding of one dimension.
+/// The scores of every embedding of one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The dimension.
     pub dim: usize,
-    /// Trained on the whole graph.
-    pub full: f64,
-    /// Trained on patches as set, and stitched.
-    pub l2g: f64,
-    /// The same patches, averaged without transforms.
-    pub no_trans: f64,
-    /// Trained on patches in the setting of the paper, and stitched.
-    pub l2g_paper: f64,
-    /// The same patches, averaged without transforms.
-    pub no_trans_paper: f64,
-}
-
-/// The curves: name, colour, marker, whether it is the paper's setting. Colours are those
-/// of Okabe and Ito, which colour-blind people can tell apart.
-const CURVES: [(&str, &str, Marker, bool); 5] = [
-    ("full", "#333333", Marker::Circle, false),
-    ("l2g", "#d55e00", Marker::Square, false),
-    ("no-trans", "#0072b2", Marker::Triangle, false),
-    ("l2g, as in the paper", "#d55e00", Marker::Square, true),
-    ("no-trans, as in the paper", "#0072b2", Marker::Triangle, true),
-];
-
-impl Row {
-    /// The scores in the order of the curves.
-    pub fn scores(&self) -> [f64; 5] {
-        [self.full, self.l2g, self.no_trans, self.l2g_paper, self.no_trans_paper]
-    }
+    /// What the method `auto` stood for on the whole graph; none if the settings name a method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<EmbedMethod>,
+    /// The reconstruction AUC.
+    #[serde(flatten)]
+    pub reconstruction: Curves<f64>,
+    /// The AUC of held-out edges over splits; none without splits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_prediction: Option<Curves<Spread>>,
+    /// The accuracy of classes over splits; none without splits or labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classification: Option<Curves<Spread>>,
 }
 
 impl SettingSummary {
@@ -104,7 +98,12 @@ impl SettingSummary {
 
 impl Table {
     /// A table without rows.
-    pub(super) fn new(graph: &Graph, config: &Config, runs: u32, [paper, ours]: &[PatchSet; 2]) -> Self {
+    pub(super) fn new(
+        graph: &Graph,
+        config: &Config,
+        [paper, ours]: &[PatchSet; 2],
+        splits: &[Trials<'_>],
+    ) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             graph: config.graph.input.clone().unwrap_or_else(|| "graph".to_owned()),
@@ -112,79 +111,49 @@ impl Table {
             edges: graph.num_edges(),
             seed: config.seed,
             method: config.embed.method,
-            runs,
+            runs: config.embed.runs,
             paper: SettingSummary::of(paper),
             ours: SettingSummary::of(ours),
+            splits: splits.iter().map(SplitSummary::of).collect(),
+            left_out: BTreeMap::new(),
             rows: Vec::new(),
         }
     }
 
-    /// The scores as a Markdown table.
-    ///
-    /// ```text
-    /// |   d | full   | l2g    | no-trans | l2g, as in the paper | no-trans, as in the paper |
-    /// | --: | -----: | -----: | -------: | -------------------: | ------------------------: |
-    /// |  16 | 0.9957 | 0.9912 |   0.9500 |               0.9811 |                    0.9479 |
-    /// ```
-    pub fn to_markdown(&self) -> String {
-        let names: Vec<&str> = std::iter::once("d").chain(CURVES.map(|curve| curve.0)).collect();
-        let widths: Vec<usize> = names.iter().map(|name| name.len().max(6)).collect();
-        let line = |cells: Vec<String>| {
-            let padded = cells.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
-            format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
+    /// Adds a dimension with the scores of all splits.
+    pub(super) fn push(
+        &mut self,
+        dim: usize,
+        chosen: Option<EmbedMethod>,
+        reconstruction: Curves<f64>,
+        splits: &[SplitScores],
+    ) {
+        let over = |of: fn(&SplitScores) -> Option<Curves<f64>>| {
+            let scores: Option<Vec<_>> = splits.iter().map(of).collect();
+            scores.filter(|scores| !scores.is_empty()).map(|scores| Curves::over(&scores))
         };
-        let rule = widths.iter().map(|width| "-".repeat(width - 1) + ":").collect();
-        let mut text = line(names.iter().map(|&name| name.to_owned()).collect()) + &line(rule);
-        for row in &self.rows {
-            let scores = row.scores().map(|score| format!("{score:.4}"));
-            text += &line(std::iter::once(row.dim.to_string()).chain(scores).collect());
-        }
-        text
-    }
-
-    /// The scores as a figure in the manner of the paper's, in SVG.
-    pub fn figure(&self) -> String {
-        let runs = if self.runs == 1 { "one run" } else { &format!("best of {} runs", self.runs) };
-        let name = Path::new(&self.graph).file_name().unwrap_or_default().to_string_lossy();
-        let title = format!("{name}: {runs}, {} patches", self.ours.patches);
-        let curve = |(index, (name, colour, marker, dashed))| {
-            let values = self.rows.iter().map(|row: &Row| row.scores()[index]).collect();
-            Curve { name, colour, marker, dashed, values }
-        };
-        draw(&Chart {
-            title: &title,
-            x_label: "embedding dimension d",
-            y_label: "reconstruction AUC",
-            x: self.rows.iter().map(|row| row.dim).collect(),
-            curves: CURVES.into_iter().enumerate().map(curve).collect(),
-        })
+        let link_prediction = over(|split| split.link_prediction);
+        let classification = over(|split| split.classification);
+        self.left_out.extend(splits.iter().flat_map(|split| split.left_out.clone()));
+        self.rows.push(Row { dim, chosen, reconstruction, link_prediction, classification });
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let edges_in_no_patch = EdgeCover { count: 0, share: 0.0 };
-        let (cover, centroid) = (Cover::Edges, Centroid::Weighted);
+    /// A table of two dimensions, with the scores of so many splits.
+    pub(in crate::experiment) fn table(splits: usize) -> Table {
         let summary = SettingSummary {
-            cover,
-            centroid,
+            cover: Cover::Edges,
+            centroid: Centroid::Weighted,
             patches: 10,
             patch_edges: 20,
             oversampling: 2.5,
-            edges_in_no_patch,
+            edges_in_no_patch: EdgeCover { count: 0, share: 0.0 },
         };
-        let row = |dim| Row {
-            dim,
-            full: 0.99571,
-            l2g: 0.9912,
-            no_trans: 0.95,
-            l2g_paper: 0.9811,
-            no_trans_paper: 0.9479,
-        };
-        Table {
+        let mut table = Table {
             version: "0".into(),
             graph: "a<b".into(),
             nodes: 3,
@@ -194,31 +163,48 @@ mod tests {
             runs: 10,
             paper: summary,
             ours: summary,
-            rows: [2, 16].map(row).to_vec(),
+            splits: vec![SplitSummary { seed: Seed(u64::MAX), held_out: 7 }; splits],
+            left_out: BTreeMap::new(),
+            rows: Vec::new(),
+        };
+        let score = |split: usize| SplitScores {
+            link_prediction: Some([0.9, 0.75 + 0.125 * split as f64, 0.7, 0.6, 0.5].into()),
+            classification: Some([0.8; 5].into()),
+            ..Default::default()
+        };
+        let scores: Vec<SplitScores> = (0..splits).map(score).collect();
+        for dim in [2, 16] {
+            table.push(dim, None, [0.99571, 0.9912, 0.95, 0.9811, 0.9479].into(), &scores);
         }
-    }
-
-    #[test]
-    fn the_table_lines_up() {
-        let text = table().to_markdown();
-        assert!(text.ends_with(
-            "|     16 | 0.9957 | 0.9912 |   0.9500 |               0.9811 |                    0.9479 |\n"
-        ));
-        let widths: Vec<usize> = text.lines().map(str::len).collect();
-        assert!(widths.iter().all(|&width| width == widths[0]) && widths.len() == 4, "{text}");
+        table
     }
 
     #[test]
     fn scores_are_read_back() {
-        let json = serde_json::to_string(&table()).unwrap();
-        assert_eq!(serde_json::from_str::<Table>(&json).unwrap(), table());
-        assert!(json.contains(r#""cover":"edges","centroid":"weighted""#), "{json}");
+        for splits in [0, 1, 3] {
+            let json = serde_json::to_string(&table(splits)).unwrap();
+            assert_eq!(serde_json::from_str::<Table>(&json).unwrap(), table(splits));
+            assert!(json.contains(r#""cover":"edges","centroid":"weighted""#), "{json}");
+        }
     }
 
     #[test]
-    fn the_figure_has_a_point_per_dimension_and_curve() {
-        let figure = table().figure();
-        assert_eq!(figure.matches("class=\"point\"").count(), 2 * CURVES.len());
-        assert!(figure.contains("a&lt;b: best of 10 runs, 10 patches"));
+    fn without_splits_a_row_is_that_of_the_paper() {
+        let json = serde_json::to_string(&table(0).rows[0]).unwrap();
+        let row = r#"{"dim":2,"full":0.99571,"l2g":0.9912,"no_trans":0.95,"l2g_paper":0.9811,"no_trans_paper":0.9479}"#;
+        assert_eq!(json, row);
+        assert!(!serde_json::to_string(&table(0)).unwrap().contains("split"));
+    }
+
+    #[test]
+    fn a_task_that_a_split_lacks_has_no_scores() {
+        let mut table = table(0);
+        let left_out = [(Task::Classification, "why".to_owned())].into();
+        let lacking = SplitScores { link_prediction: Some([0.5; 5].into()), left_out, ..Default::default() };
+        let full = SplitScores { classification: Some([0.5; 5].into()), ..lacking.clone() };
+        table.push(32, None, [0.5; 5].into(), &[full, lacking]);
+        let row = table.rows[2];
+        assert_eq!(row.link_prediction.map(|auc| auc.l2g), Some(Spread { mean: 0.5, std: Some(0.0) }));
+        assert_eq!((row.classification, &*table.left_out[&Task::Classification]), (None, "why"));
     }
 }

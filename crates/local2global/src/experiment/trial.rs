@@ -1,5 +1,6 @@
-//! One dimension of the experiment: train, stitch, score.
+//! One graph of the experiment: its patches, and for each dimension, train and stitch.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,32 +9,35 @@ use serde::Serialize;
 
 use super::named::Named;
 use super::setting::PatchSet;
-use super::{ExperimentError, Row, Setting};
+use super::{ExperimentError, Setting};
+use crate::align::files::read_transforms;
 use crate::align::{AlignPaths, Rows, align_files};
 use crate::config::Config;
-use crate::embed::nn::decoder::Decoder;
-use crate::embed::{EmbedConfig, Summary, embed_patches};
-use crate::evaluate::reconstruction::{Score, reconstruction_auc};
+use crate::embed::frame::Sources;
+use crate::embed::{EmbedConfig, EmbedMethod, Frame, StitchedFolders, Summary, embed_framed, embed_late_in};
 use crate::graph::{Graph, NodeId};
-use crate::npy;
+use crate::partition::Partition;
 use crate::progress::Progress;
 use crate::run_dir::{FileError, RunDir, patch_name, write_atomically};
-use crate::seed::{Seed, Stage};
+use crate::seed::Seed;
 
-/// What all dimensions share.
+/// A graph, its patches in both settings, and the folder that they and all embeddings lie in: the
+/// whole graph, or what a split leaves of it.
 pub(super) struct Trials<'a> {
-    graph: &'a Graph,
-    sets: &'a [PatchSet; 2],
-    folder: &'a Path,
-    embed: EmbedConfig,
-    seed: Seed,
-    /// The whole graph, as one patch.
+    graph: Cow<'a, Graph>,
+    clusters: Partition,
+    pub(super) sets: [PatchSet; 2],
+    /// With what follows from method and graph filled in; `embed.dim` is the largest.
+    pub(super) config: Config,
+    folder: PathBuf,
+    /// All nodes, as one patch.
     whole: Vec<Vec<NodeId>>,
 }
 
-/// What came out for one dimension.
-pub(super) struct Outcome {
-    pub(super) row: Row,
+/// What became of one dimension.
+pub(super) struct Trained {
+    /// What `auto` stood for; none if the settings name the method.
+    pub(super) chosen: Option<EmbedMethod>,
     pub(super) seconds: TrainSeconds,
     pub(super) embedded: usize,
     pub(super) kept: usize,
@@ -43,43 +47,63 @@ pub(super) struct Outcome {
 /// in an earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct TrainSeconds {
-    dim: usize,
-    full: f64,
-    paper: f64,
-    ours: f64,
+    pub(super) dim: usize,
+    /// The split; none for the whole graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) split: Option<usize>,
+    pub(super) full: f64,
+    pub(super) paper: f64,
+    pub(super) ours: f64,
 }
 
 impl<'a> Trials<'a> {
+    /// Makes the patches of a graph, for up to `embed.dim` dimensions.
     pub(super) fn new(
-        graph: &'a Graph,
-        config: &Config,
-        runs: u32,
-        sets: &'a [PatchSet; 2],
-        folder: &'a Path,
-    ) -> Self {
-        let embed = EmbedConfig { runs, ..config.embed.clone() };
-        Self { graph, sets, folder, embed, seed: config.seed, whole: vec![graph.nodes().collect()] }
+        graph: Cow<'a, Graph>,
+        mut config: Config,
+        folder: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, ExperimentError> {
+        config.settle_methods(&graph);
+        let (clusters, sets) = PatchSet::make_both(&graph, &config, folder, progress)?;
+        let whole = vec![graph.nodes().collect()];
+        Ok(Self { graph, clusters, sets, config, folder: folder.to_owned(), whole })
     }
 
-    /// Does one dimension; `place` tells people which.
-    pub(super) fn run(
+    pub(super) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    pub(super) fn seed(&self) -> Seed {
+        self.config.seed
+    }
+
+    /// Trains and stitches all embeddings of one dimension; `place` tells people which.
+    pub(super) fn train(
         &self,
         dim: usize,
         place: &str,
         progress: &dyn Progress,
-    ) -> Result<Outcome, ExperimentError> {
+    ) -> Result<Trained, ExperimentError> {
         let named = |what: &str| Named { name: format!("{place}, {what}"), inner: progress };
-        let (full, whole) = self.full(dim, &named("full"))?;
-        let [paper, ours] = self.sets;
-        let ([l2g_paper, no_trans_paper], first) = self.stitched(paper, dim, &named("paper"))?;
+        let config = EmbedConfig { dim, ..self.config.embed.clone() };
+        let sources = Sources { graph: &self.graph, clusters: Some(&self.clusters) };
+        let folder = self.dim_folder(dim).join("frame");
+        let frame = Frame::prepare(&sources, &config, self.seed(), &folder, &named("all"))
+            .map_err(|source| ExperimentError::Prepare { dim, source: Box::new(source) })?;
+        let embed = (&config, &frame);
+        let whole = self.embed_whole(embed, &named("full"))?;
+        let [paper, ours] = &self.sets;
+        let first = self.stitch(paper, embed, &named("paper"))?;
         self.share(dim)?;
-        let ([l2g, no_trans], second) = self.stitched(ours, dim, &named("ours"))?;
+        let second = self.stitch(ours, embed, &named("ours"))?;
         let summaries = [whole, first, second];
         let seconds = |name: &str, patches: &[_]| train_seconds(&self.run_dir(dim, name), patches.len());
-        Ok(Outcome {
-            row: Row { dim, full, l2g, no_trans, l2g_paper, no_trans_paper },
+        Ok(Trained {
+            chosen: (config.method == EmbedMethod::Auto).then(|| frame.method()),
             seconds: TrainSeconds {
                 dim,
+                split: None,
                 full: seconds("full", &self.whole),
                 paper: seconds("paper", &paper.nodes),
                 ours: seconds("ours", &ours.nodes),
@@ -89,79 +113,79 @@ impl<'a> Trials<'a> {
         })
     }
 
+    fn dim_folder(&self, dim: usize) -> PathBuf {
+        self.folder.join(format!("d={dim:03}"))
+    }
+
     /// The folder of one embedding of one dimension.
-    fn run_dir(&self, dim: usize, name: &str) -> RunDir {
-        RunDir::new(self.folder.join(format!("d={dim:03}")).join(name))
+    pub(super) fn run_dir(&self, dim: usize, name: &str) -> RunDir {
+        RunDir::new(self.dim_folder(dim).join(name))
     }
 
     /// Trains on the whole graph.
-    fn full(&self, dim: usize, progress: &dyn Progress) -> Result<(f64, Summary), ExperimentError> {
+    fn embed_whole(
+        &self,
+        (config, frame): (&EmbedConfig, &Frame),
+        progress: &dyn Progress,
+    ) -> Result<Summary, ExperimentError> {
         // Settings of single patches are not meant for the whole.
-        let config = EmbedConfig { dim, patches: Default::default(), ..self.embed.clone() };
+        let config = EmbedConfig { patches: Default::default(), ..config.clone() };
+        let dim = config.dim;
         let folder = self.run_dir(dim, "full").embeddings();
-        let summary = embed_patches(self.graph, &self.whole, None, &config, self.seed, &folder, progress)
-            .map_err(|source| ExperimentError::Full { dim, source: Box::new(source) })?;
-        let auc = self.auc(folder.join(format!("{}.npy", patch_name(0))), dim)?;
-        Ok((auc, summary))
+        embed_framed(&self.graph, &self.whole, None, (&config, frame), self.seed(), &folder, progress)
+            .map_err(|source| ExperimentError::Full { dim, source: Box::new(source) })
     }
 
-    /// Trains on patches and stitches them: the scores with and without transforms.
-    fn stitched(
+    /// Trains on the patches of a setting and stitches them, as the stages of a run do.
+    fn stitch(
         &self,
         set: &PatchSet,
-        dim: usize,
+        embed: (&EmbedConfig, &Frame),
         progress: &dyn Progress,
-    ) -> Result<([f64; 2], Summary), ExperimentError> {
-        let setting = set.setting;
+    ) -> Result<Summary, ExperimentError> {
+        let (dim, setting, seed) = (embed.0.dim, set.setting, self.seed());
         let run = self.run_dir(dim, setting.name());
-        let config = EmbedConfig { dim, ..self.embed.clone() };
-        let folder = run.embeddings();
-        let summary = embed_patches(self.graph, &set.nodes, None, &config, self.seed, &folder, progress)
+        let (patches, embeddings, alignment) = (set.run.patches(), run.embeddings(), run.alignment());
+        let summary = embed_framed(&self.graph, &set.nodes, None, embed, seed, &embeddings, progress)
             .map_err(|source| ExperimentError::Embed { dim, setting, source: Box::new(source) })?;
         let paths = AlignPaths {
-            nodes: set.run.patches(),
-            coords: folder,
-            edges: Some(set.run.patches().join("patch_graph.npy")),
-            out: run.alignment(),
+            nodes: patches.clone(),
+            coords: embeddings.clone(),
+            edges: Some(patches.join("patch_graph.npy")),
+            out: alignment.clone(),
             rows: Rows::EveryNode,
         };
-        align_files(&paths, &set.align, self.seed, progress).map_err(|source| ExperimentError::Align {
-            dim,
-            setting,
-            source: Box::new(source),
-        })?;
-        let auc = |name: &str| self.auc(run.alignment().join(name), dim);
-        Ok(([auc("embedding.npy")?, auc("no_trans.npy")?], summary))
+        let failed = |source| ExperimentError::Align { dim, setting, source: Box::new(source) };
+        align_files(&paths, &set.align, seed, progress).map_err(failed)?;
+        // In the setting of the paper a node goes to the mean of its copies and nowhere else.
+        if setting == Setting::Ours {
+            let transforms = read_transforms(&alignment.join("transforms.npz")).map_err(failed)?;
+            let folders =
+                StitchedFolders { patches: &patches, embeddings: &embeddings, alignment: &alignment };
+            embed_late_in(&self.graph, &folders, embed, &transforms.rotations)
+                .map_err(|source| ExperimentError::Late { dim, source: Box::new(source) })?;
+        }
+        Ok(summary)
     }
 
     /// Copies the embeddings of patches that are the same in both settings, so that they
     /// are not trained again; their digests still have to fit.
     fn share(&self, dim: usize) -> Result<(), FileError> {
-        let [paper, ours] = self.sets;
+        let [paper, ours] = &self.sets;
         let same = paper.nodes.iter().zip(&ours.nodes).enumerate().filter(|(_, (a, b))| a == b);
         let [from, to] = Setting::BOTH.map(|setting| self.run_dir(dim, setting.name()).embeddings());
         for (index, _) in same {
             let file = |folder: &Path, ending: &str| folder.join(format!("{}.{ending}", patch_name(index)));
             if fs::read(file(&from, "json")).ok() != fs::read(file(&to, "json")).ok() {
-                // The record vouches for the coordinates, so it comes last.
-                // The record first: coordinates without one would be somebody else's.
-                copy(&file(&from, "json"), &file(&to, "json"))?;
-                copy(&file(&from, "npy"), &file(&to, "npy"))?;
+                // The record first: coordinates without one would be taken for another program's.
+                for ending in ["json", "npy", "encoder.npz"] {
+                    if file(&from, ending).exists() {
+                        copy(&file(&from, ending), &file(&to, ending))?;
+                    }
+                }
             }
         }
         Ok(())
-    }
-
-    /// The reconstruction AUC of an embedding; the non-edges are the same for all.
-    fn auc(&self, path: PathBuf, dim: usize) -> Result<f64, ExperimentError> {
-        let embedding = npy::map::<f32>(&path).map_err(|source| ExperimentError::Array { path, source })?;
-        let score = match self.embed.decoder {
-            Decoder::InnerProduct => Score::InnerProduct,
-            Decoder::Distance => Score::Distance,
-        };
-        let mut random = self.seed.stream(Stage::Evaluate, 0);
-        reconstruction_auc(self.graph, &embedding.values, dim, score, &mut random)
-            .ok_or(ExperimentError::NoScore)
     }
 }
 

@@ -61,18 +61,8 @@ impl Pipeline<'_> {
 
     /// Fills in the settings that follow from the graph, and checks those that depend on it.
     pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
-        let Config { partition, patch, embed, align, evaluate, .. } = &mut self.config;
-        *embed = embed.settled();
-        // Models that were trained apart differ by more than rotations, and all copies together say
-        // more about them than pairs of patches. With a common frame patches nearly agree already.
-        let method = embed.method.for_graph(graph);
-        if embed.has_common_frame(method) {
-            align.method.get_or_insert(AlignMethod::Straighten);
-        } else if method != EmbedMethod::Spectral {
-            align.method.get_or_insert(AlignMethod::Procrustes);
-        }
-        patch.landmarks.get_or_insert(embed.usual_landmarks(graph));
-        patch.cover.get_or_insert(embed.usual_cover(graph));
+        self.config.settle_methods(graph);
+        let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
         let bounds = patch.overlap_bounds(embed.dim)?;
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
         if partition.size == NumClusters::Auto {
@@ -101,6 +91,25 @@ impl Pipeline<'_> {
             true => Ok(()),
             false => Err(PipelineError::Parts { groups: report.groups.len() }),
         }
+    }
+}
+
+impl Config {
+    /// Fills in what follows from the method of embedding and the graph: how patches are trained,
+    /// what they cover, which landmarks they share, and how they are aligned.
+    pub(crate) fn settle_methods(&mut self, graph: &Graph) {
+        let Self { patch, embed, align, .. } = self;
+        *embed = embed.settled();
+        // Models that were trained apart differ by more than rotations, and all copies together say
+        // more about them than pairs of patches. With a common frame patches nearly agree already.
+        let method = embed.method.for_graph(graph);
+        if embed.has_common_frame(method) {
+            align.method.get_or_insert(AlignMethod::Straighten);
+        } else if method != EmbedMethod::Spectral {
+            align.method.get_or_insert(AlignMethod::Procrustes);
+        }
+        patch.landmarks.get_or_insert(embed.usual_landmarks(graph));
+        patch.cover.get_or_insert(embed.usual_cover(graph));
     }
 }
 

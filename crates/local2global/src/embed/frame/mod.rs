@@ -117,7 +117,7 @@ impl Frame {
     }
 
     /// The method that `auto` stands for.
-    fn method(&self) -> EmbedMethod {
+    pub(crate) fn method(&self) -> EmbedMethod {
         match (&self.hops, &self.walks) {
             (Some(_), Some(_)) => EmbedMethod::Both,
             (Some(_), None) => EmbedMethod::Hops,
