@@ -4,44 +4,15 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-use common::{FAST, command, l2g, prepared, run, stages, text};
-
-/// The bytes of everything that must not differ between runs: arrays and scores.
-fn results(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(run).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            let inner = results(&path).into_iter();
-            found.extend(inner.map(|(name, bytes)| (Path::new(&entry.file_name()).join(name), bytes)));
-            continue;
-        }
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".npy") || name.ends_with(".npz") || name == "scores.json" {
-            found.insert(name.into(), fs::read(&path).unwrap());
-        }
-    }
-    found
-}
-
-fn assert_same(a: &Path, b: &Path, what: &str) {
-    let (a, b) = (results(a), results(b));
-    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{what}");
-    for (name, bytes) in &a {
-        assert!(bytes == &b[name], "{what}: {} differs", name.display());
-    }
-}
+use common::{FAST, assert_same, command, kill_again_and_again, l2g, prepared, run, stages, text};
 
 #[test]
 fn a_rerun_does_only_what_has_changed() {
@@ -85,25 +56,7 @@ fn a_run_repeats_from_its_settings_on_any_number_of_threads() {
 fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
     let folder = prepared();
     let folder = folder.path();
-    let started = Instant::now();
-    stages(folder, &run("undisturbed", &[]));
-    let usual = started.elapsed();
-    let mut random = ChaCha8Rng::seed_from_u64(11);
-    let mut hit = 0;
-    for case in 0..12 {
-        let out = format!("killed-{case}");
-        let mut kills = 0;
-        while kills < 3 {
-            let mut child = command(folder, &run(&out, &["--quiet"])).stderr(Stdio::null()).spawn().unwrap();
-            thread::sleep(Duration::from_secs_f64(random.random_range(0.0..usual.as_secs_f64())));
-            hit += usize::from(child.try_wait().unwrap().is_none());
-            child.kill().unwrap();
-            child.wait().unwrap();
-            kills += 1;
-        }
-        stages(folder, &run(&out, &[]));
-        assert_same(&folder.join("undisturbed"), &folder.join(&out), &format!("case {case}"));
-    }
+    let hit = kill_again_and_again(folder, &[], 12, 11);
     assert!(hit >= 15, "only {hit} of 36 runs were still going when they were killed");
 }
 

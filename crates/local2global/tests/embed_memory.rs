@@ -6,10 +6,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use local2global::embed::frame::Sources;
 use local2global::embed::memory::PatchSize;
-use local2global::embed::{EmbedConfig, EmbedMethod, Patch};
+use local2global::embed::{EmbedConfig, EmbedMethod, Embedder, Frame, FrameKind, Patch};
 use local2global::graph::features::{DenseFeatures, SparseFeatures};
 use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
+use local2global::partition::Partition;
 use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
 use rand::RngExt;
@@ -55,26 +57,33 @@ fn sparse(num_nodes: usize) -> Features {
 }
 
 /// The most bytes that one run, its patch included, has in use at a time.
-fn peak_bytes(config: &EmbedConfig, whole: &Graph, nodes: &[NodeId]) -> f64 {
+fn peak_bytes(embedder: &dyn Embedder, dim: usize, whole: &Graph, nodes: &[NodeId]) -> f64 {
     let before = IN_USE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let graph = whole.subgraph(nodes);
     let patch = Patch { name: "patch-00000", graph: &graph, nodes, whole, seed: Seed(1) };
-    config.embedder().embed(&patch, config.dim, 0, Seed(1), &Silent).unwrap();
+    embedder.embed(&patch, dim, 0, Seed(1), &Silent).unwrap();
     (PEAK.load(Ordering::Relaxed) - before) as f64
+}
+
+/// What is estimated over what is allocated.
+fn ratio(embedder: &dyn Embedder, dim: usize, whole: &Graph, nodes: &[NodeId]) -> f64 {
+    embedder.memory_bytes(&PatchSize::new(whole, nodes), dim) as f64 / peak_bytes(embedder, dim, whole, nodes)
 }
 
 #[test]
 fn the_estimate_is_close_to_what_is_allocated() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let num_nodes = 3000;
+    let mut wrong = Vec::new();
     let dense = DenseFeatures::new(num_nodes, 50, vec![0.5; num_nodes * 50].into()).unwrap();
     for features in [None, Some(sparse(num_nodes)), Some(Features::Dense(dense))] {
         let whole = graph(num_nodes, features);
         let nodes: Vec<NodeId> = whole.nodes().collect();
+        let clusters = Partition::from_labels(nodes.iter().map(|node| (node.index() / 300) as u32).collect());
         // The first matrix product of a thread sets a workspace aside, once for all patches.
         let first = EmbedConfig { method: EmbedMethod::Vgae, epochs: Some(1), ..EmbedConfig::default() };
-        pool.install(|| peak_bytes(&first, &whole, &nodes));
+        pool.install(|| peak_bytes(&*first.embedder(), first.dim, &whole, &nodes));
         for method in [EmbedMethod::Vgae, EmbedMethod::Gae, EmbedMethod::Dgi, EmbedMethod::Spectral] {
             for (dim, patience, validation, hide) in [(8, 0, 0.0, 0.0), (64, 5, 0.0, 0.0), (8, 5, 0.2, 0.5)] {
                 let config = EmbedConfig {
@@ -86,14 +95,30 @@ fn the_estimate_is_close_to_what_is_allocated() {
                     epochs: Some(5),
                     ..EmbedConfig::default()
                 };
-                let estimate = config.embedder().memory_bytes(&PatchSize::new(&whole, &nodes), dim) as f64;
-                let real = pool.install(|| peak_bytes(&config, &whole, &nodes));
-                let ratio = estimate / real;
-                assert!(
-                    (0.9..1.3).contains(&ratio),
-                    "{method:?}, dim {dim}: {estimate} of {real}, {ratio:.2}"
+                let ratio = pool.install(|| ratio(&*config.embedder(), dim, &whole, &nodes));
+                assert!((0.9..1.3).contains(&ratio), "{method:?}, dim {dim}: {ratio:.2}");
+            }
+        }
+        for method in [EmbedMethod::Hops, EmbedMethod::Walks, EmbedMethod::Both] {
+            if method != EmbedMethod::Walks && whole.features().is_none() {
+                continue;
+            }
+            for (frame, dim) in
+                [FrameKind::Common, FrameKind::None].into_iter().flat_map(|f| [(f, 16), (f, 64)])
+            {
+                let config = EmbedConfig { method, dim, frame, epochs: Some(3), ..EmbedConfig::default() };
+                let folder = tempfile::tempdir().unwrap();
+                let sources = Sources { graph: &whole, clusters: Some(&clusters) };
+                let made = Frame::prepare(&sources, &config, Seed(1), folder.path(), &Silent).unwrap();
+                // A patch is a part of the graph: with a frame, rows lead out of it.
+                let part = &nodes[..1500];
+                let ratio = pool.install(|| ratio(&*made.embedder(&config), dim, &whole, part));
+                wrong.extend(
+                    (!(0.9..1.5).contains(&ratio))
+                        .then(|| format!("{method:?}, {frame:?}, dim {dim}: {ratio:.2}")),
                 );
             }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

@@ -3,9 +3,14 @@
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 /// A folder with a small graph, `graph.npz`, of three communities with features and labels.
@@ -64,4 +69,55 @@ pub(crate) fn stages(folder: &Path, arguments: &[&str]) -> BTreeMap<String, Stri
         (stage["stage"].as_str().unwrap().to_owned(), reason.to_owned())
     });
     stages.collect()
+}
+
+/// The bytes of everything that must not differ between runs: arrays and scores.
+pub(crate) fn results(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(run).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            let inner = results(&path).into_iter();
+            found.extend(inner.map(|(name, bytes)| (Path::new(&entry.file_name()).join(name), bytes)));
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".npy") || name.ends_with(".npz") || name == "scores.json" {
+            found.insert(name.into(), fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+pub(crate) fn assert_same(a: &Path, b: &Path, what: &str) {
+    let (a, b) = (results(a), results(b));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{what}");
+    for (name, bytes) in &a {
+        assert!(bytes == &b[name], "{what}: {} differs", name.display());
+    }
+}
+
+/// Kills runs with some settings three times at random moments, goes on with each to its end, and
+/// compares with a run that nobody disturbed. Returns how many were still going when they were
+/// killed.
+pub(crate) fn kill_again_and_again(folder: &Path, settings: &[&str], cases: usize, seed: u64) -> usize {
+    let started = Instant::now();
+    stages(folder, &run("undisturbed", settings));
+    let usual = started.elapsed();
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut hit = 0;
+    for case in 0..cases {
+        let out = format!("killed-{case}");
+        for _ in 0..3 {
+            let arguments = [&run(&out, settings)[..], &["--quiet"]].concat();
+            let mut child = command(folder, &arguments).stderr(Stdio::null()).spawn().unwrap();
+            thread::sleep(Duration::from_secs_f64(random.random_range(0.0..usual.as_secs_f64())));
+            hit += usize::from(child.try_wait().unwrap().is_none());
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        stages(folder, &run(&out, settings));
+        assert_same(&folder.join("undisturbed"), &folder.join(&out), &format!("case {case}"));
+    }
+    hit
 }

@@ -46,6 +46,16 @@ pub fn leading_basis(rows: Scaled, count: usize, seed: Seed) -> Matrix<f32> {
     basis
 }
 
+/// About how many bytes [`leading_basis`] needs, besides its rows.
+pub fn memory_bytes(num_rows: usize, width: usize, count: usize) -> u64 {
+    let is_exact = width <= EXACT_WIDTH.max(count);
+    let size = if is_exact { width } else { (count + OVERSAMPLING).min(width) };
+    let blocks = if is_exact { num_rows } else { 2 * num_rows + width };
+    let partial = TransposedProduct::<f32>::num_partial(num_rows) * size;
+    // The basis twice, Gram matrix and eigenvectors in double precision.
+    4 * ((blocks + 2 * width + partial) * size) as u64 + 6 * 8 * (size * size) as u64
+}
+
 fn identity(width: usize) -> Matrix<f32> {
     let mut identity = Matrix::zeros(width, width);
     (0..width).for_each(|k| identity.row_mut(k)[k] = 1.0);

@@ -270,6 +270,15 @@ impl Embedder for HopsEmbedder {
         let inputs = 4 * nodes * width + size.dense_feature_bytes().min(size.graph_bytes());
         let buffers = 4 * nodes * dim as u64 * 7;
         let rows = 2 * (16 * nodes + 12 * edges) + 24 * edges;
-        size.graph_bytes() + inputs + buffers + rows + 16 * width * dim as u64
+        let training = inputs + buffers + rows + 16 * width * dim as u64;
+        let own_basis = match self.frame {
+            Some(_) => 0,
+            None => {
+                let rows = size.dense_feature_bytes().min(size.graph_bytes());
+                let features = size.num_features.unwrap_or(0);
+                rows + basis::memory_bytes(size.num_nodes, features, self.settings.basis)
+            }
+        };
+        size.graph_bytes() + training.max(own_basis)
     }
 }

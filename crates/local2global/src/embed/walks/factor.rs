@@ -33,7 +33,7 @@ const ITERATIONS: usize = 3;
 /// The index of the stream that the rotation is drawn from.
 const ROTATION_STREAM: u64 = 2 << 48;
 /// Matrices up to this many times as large as the basis are solved exactly.
-const EXACT_RATIO: usize = 2;
+pub(super) const EXACT_RATIO: usize = 2;
 
 /// Turns sums of probabilities, one column for each scale, into the logs of their ratios to chance.
 #[inline(always)]

@@ -11,7 +11,7 @@
 //! Cost: `O(T n m + n² d)` time and `4 n²` bytes.
 
 use super::chain::chance_scales;
-use super::factor::{mixed, scaled_eigenvectors, take_logs};
+use super::factor::{EXACT_RATIO, mixed, scaled_eigenvectors, take_logs};
 use super::rows::{Rows, Strips, WIDTH};
 use super::{WalkFrame, WalkSettings, check_cancelled, fine_clusters, usual_clusters, walk_coordinates};
 use crate::embed::EmbedError;
@@ -61,7 +61,8 @@ pub fn local_memory_bytes(size: &PatchSize, dim: usize) -> u64 {
     let rows = 20 * nodes + 8 * size.num_edges as u64;
     let basis = (2 * 8 + 3 * 4) * nodes * (dim + 10) + 4 * nodes * dim;
     // Small matrices are solved exactly, in double precision.
-    let exact = 3 * 8 * nodes * nodes.min(4 * (dim + 10));
+    let is_exact = nodes <= EXACT_RATIO as u64 * (dim + 10);
+    let exact = if is_exact { 3 * 8 * nodes * nodes } else { 0 };
     4 * nodes * nodes + rows + 8 * nodes * WIDTH as u64 + basis + exact
 }
 
