@@ -12,19 +12,21 @@
 //! `w_iv` is the share of the edges of `v` that patch `i` holds, `R_i` the rotation of patch `i`
 //! into the common frame, without its last coordinate, which is the popularity and no direction.
 //! `α` and `β` are means over all patches.
-//! Cost: `O(copies k d + edges d)` time, three matrices of `n x d`.
+//! Propagation goes a few columns at a time, so that besides two matrices of `n x d` there are only
+//! narrow ones. Cost: `O(copies k d + edges d)` time.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::model::{Encoder, Hops};
+use super::model::{Encoder, direction};
 use super::{HopsFrame, Place};
-use crate::embed::nn::clock::Clock;
-use crate::embed::nn::{Matrix, dense};
+use crate::embed::nn::{Matrix, SparseMatrix, dense};
 use crate::graph::{Features, Graph, NodeId};
 
 /// Copies count at least so much, so that a node whose copies have no edges has a mean too.
 const LEAST_WEIGHT: f32 = 1e-3;
+/// Columns that are propagated at a time: a row of them is one or two lines of the cache.
+const COLUMNS_AT_ONCE: usize = 32;
 /// Rows that are projected at a time.
 const BLOCK_ROWS: usize = 8192;
 
@@ -65,9 +67,46 @@ pub fn late_embedding(graph: &Graph, frame: &HopsFrame, learned: &[Learned<'_>],
     let hop_weights = [mean(|encoder| encoder.hop_weights[0]), mean(|encoder| encoder.hop_weights[1])];
     let nodes: Vec<NodeId> = graph.nodes().collect();
     let place = Place::new(graph, graph, &nodes, frame.mean_weight);
-    let mut hops = Hops::from_hidden(hidden);
-    hops.propagate(&place.propagation, hop_weights, &frame.centre, &mut Clock::default());
-    frame.finish(hops.directions, mean(|encoder| encoder.decoder[2]), &place.degrees)
+    let directions = propagated(hidden, &place.propagation, hop_weights, &frame.centre);
+    frame.finish(directions, mean(|encoder| encoder.decoder[2]), &place.degrees)
+}
+
+/// The directions from `H`.
+fn propagated(
+    mut hidden: Matrix<f32>,
+    propagation: &SparseMatrix<f32>,
+    hop_weights: [f32; 2],
+    centre: &[f32],
+) -> Matrix<f32> {
+    let (num_nodes, dim) = (hidden.num_rows(), hidden.num_columns());
+    let mut third = Matrix::zeros(num_nodes, dim);
+    for first in (0..dim).step_by(COLUMNS_AT_ONCE) {
+        let columns = first..(first + COLUMNS_AT_ONCE).min(dim);
+        let mut now = Matrix::zeros(num_nodes, columns.len());
+        let mut next = now.clone();
+        let rows = now.values_mut().par_chunks_mut(columns.len());
+        rows.zip(hidden.values().par_chunks(dim)).for_each(|(to, from)| {
+            to.copy_from_slice(&from[columns.clone()]);
+        });
+        propagation.multiply(&now, &mut next);
+        propagation.multiply(&next, &mut now);
+        propagation.multiply(&now, &mut next);
+        for (whole, part) in [(&mut hidden, &now), (&mut third, &next)] {
+            let rows = whole.values_mut().par_chunks_mut(dim);
+            rows.zip(part.values().par_chunks(columns.len())).for_each(|(to, from)| {
+                to[columns.clone()].copy_from_slice(from);
+            });
+        }
+    }
+    let rows = hidden.values_mut().par_chunks_mut(dim).zip(third.values().par_chunks(dim));
+    rows.for_each_init(
+        || vec![0.0; dim],
+        |sum, (second, third)| {
+            direction([second, third], hop_weights, centre, sum);
+            second.copy_from_slice(sum);
+        },
+    );
+    hidden
 }
 
 /// `Y W` with the mean of all encoders, patches counting by their nodes.

@@ -114,6 +114,25 @@ pub struct Hops<F> {
     pub directions: Matrix<F>,
 }
 
+/// `u = unit(α₂ unit(Z₂) + α₃ unit(Z₃) + c)` of one node; returns the inverse lengths of `Z₂`, `Z₃` and
+/// the sum.
+#[inline(always)]
+pub(super) fn direction<F: Float>(
+    [second, third]: [&[F]; 2],
+    hop_weights: [F; 2],
+    centre: &[F],
+    out: &mut [F],
+) -> [F; 3] {
+    let [a, b] = [inverse_length(second), inverse_length(third)];
+    let [fa, fb] = [hop_weights[0] * a, hop_weights[1] * b];
+    for (out, ((&second, &third), &centre)) in out.iter_mut().zip(second.iter().zip(third).zip(centre)) {
+        *out = fa * second + fb * third + centre;
+    }
+    let c = inverse_length(out);
+    out.iter_mut().for_each(|x| *x *= c);
+    [a, b, c]
+}
+
 impl<F: Float> Hops<F> {
     /// For some nodes in `dim` dimensions.
     pub fn new(num_nodes: usize, dim: usize) -> Self {
@@ -127,12 +146,6 @@ impl<F: Float> Hops<F> {
         }
     }
 
-    /// For nodes whose `Y W` is known.
-    pub fn from_hidden(hidden: Matrix<F>) -> Self {
-        let (num_nodes, dim) = (hidden.num_rows(), hidden.num_columns());
-        Self { first: hidden, ..Self::new(num_nodes, dim) }
-    }
-
     /// Computes the directions from `Y`.
     pub fn forward(
         &mut self,
@@ -143,17 +156,6 @@ impl<F: Float> Hops<F> {
         clock: &mut Clock,
     ) {
         clock.time(Part::Dense, || dense::multiply(input, weights, &mut self.first));
-        self.propagate(propagation, hop_weights, centre, clock);
-    }
-
-    /// Computes the directions from `Y W`, which lies in `first`.
-    pub fn propagate(
-        &mut self,
-        propagation: &SparseMatrix<F>,
-        hop_weights: [F; 2],
-        centre: &[F],
-        clock: &mut Clock,
-    ) {
         clock.time(Part::Sparse, || {
             propagation.multiply(&self.first, &mut self.middle);
             let [second, third] = &mut self.steps;
@@ -163,7 +165,7 @@ impl<F: Float> Hops<F> {
         clock.time(Part::Elementwise, || self.combine(hop_weights, centre));
     }
 
-    /// `u = unit(α₂ unit(Z₂) + α₃ unit(Z₃) + c)`.
+    /// The directions of all nodes.
     fn combine(&mut self, hop_weights: [F; 2], centre: &[F]) {
         let dim = self.directions.num_columns();
         let [second, third] = &self.steps;
@@ -174,15 +176,7 @@ impl<F: Float> Hops<F> {
                 #[inline(always)]
                 || {
                     for ((out, lengths), node) in out.chunks_exact_mut(dim).zip(lengths).zip(b * block..) {
-                        let (second, third) = (second.row(node), third.row(node));
-                        let [a, b] = [inverse_length(second), inverse_length(third)];
-                        let [fa, fb] = [hop_weights[0] * a, hop_weights[1] * b];
-                        for k in 0..dim {
-                            out[k] = fa * second[k] + fb * third[k] + centre[k];
-                        }
-                        let c = inverse_length(out);
-                        out.iter_mut().for_each(|x| *x *= c);
-                        *lengths = [a, b, c];
+                        *lengths = direction([second.row(node), third.row(node)], hop_weights, centre, out);
                     }
                 },
             );
