@@ -28,7 +28,7 @@ use crate::linalg::polar::Workspace;
 const MAX_ROUNDS: usize = 20;
 
 /// A round that makes the sum smaller by less than this share is the last.
-const LEAST_GAIN: f64 = 1e-3;
+const LEAST_GAIN: f64 = 1e-2;
 
 /// Added to node weights.
 const LEAST_WEIGHT: f64 = 1e-3;

@@ -115,7 +115,7 @@ impl Task<'_> {
 
     /// Finds all motions that are asked for, and applies them without judging.
     pub(super) fn solve_all(&self, overlaps: &[Overlap]) -> Result<(Transforms, Solution), AlignError> {
-        self.apply(overlaps, self.most(), &vec![false; self.patches.len()])
+        self.apply(overlaps, self.most(), &vec![false; self.patches.len()], None)
     }
 
     /// Whether generalised Procrustes is asked for, and the settings leave room for it.
@@ -154,14 +154,15 @@ impl Task<'_> {
             // Patches with a common frame nearly agree; others have to be moved, judged or not.
             let applied = if self.straightens() { Motion::None } else { self.most() };
             let misfits = Vec::new();
-            let (transforms, solution) = self.apply(overlaps, applied, &stay)?;
+            let (transforms, solution) = self.apply(overlaps, applied, &stay, None)?;
             let left_alone = Vec::new();
             let judgement =
                 Judgement { left_out: 0, fitted_whole, misfits, applied, misfit: 0.0, left_alone };
             return Ok((transforms, solution, judgement));
         }
         let verdict = self.verdict(&fitted, &left_out, stay)?;
-        let (transforms, solution) = self.apply(overlaps, verdict.applied, &verdict.stay)?;
+        let start = Some(&verdict.transforms);
+        let (transforms, solution) = self.apply(overlaps, verdict.applied, &verdict.stay, start)?;
         let staying = self.patches.iter().zip(&verdict.stay).filter(|(_, stays)| **stays);
         let judgement = Judgement {
             left_out: count,
@@ -179,14 +180,18 @@ impl Task<'_> {
         if self.wants_procrustes() { Motion::Procrustes } else { Motion::AsSet }
     }
 
-    /// Fits a motion to all nodes.
+    /// Fits a motion to all nodes; patches that are straightened may `start` where they were judged.
     fn apply(
         &self,
         overlaps: &[Overlap],
         motion: Motion,
         stay: &[bool],
+        start: Option<&Transforms>,
     ) -> Result<(Transforms, Solution), AlignError> {
         let (mut transforms, solution) = self.solve(overlaps, stay)?;
+        if let Some(start) = start.filter(|_| self.straightens()) {
+            transforms = start.clone();
+        }
         match motion {
             Motion::None => reset(&mut transforms, &vec![true; stay.len()]),
             Motion::WithoutTranslations => transforms.translations.fill(0.0),
@@ -207,8 +212,9 @@ impl Task<'_> {
             AlignConfig { tolerance: self.config.tolerance.max(COARSE_TOLERANCE), ..self.config.clone() };
         let task = Task { config: &coarse, ..*self };
         let mut first: Option<Vec<(Motion, f64)>> = None;
+        let mut start = None;
         for round in 0.. {
-            let candidates = task.candidates(fitted, &stay)?;
+            let mut candidates = task.candidates(fitted, &stay, start.as_ref())?;
             let misfits: Vec<(Motion, f64)> = candidates
                 .iter()
                 .map(|(motion, transforms)| Ok((*motion, self.misfit(left_out, transforms)?)))
@@ -223,23 +229,32 @@ impl Task<'_> {
                 _ => self.not_helped(left_out, &candidates[best].1, &stay)?,
             };
             if worse.is_empty() || round == ROUNDS {
-                return Ok(Verdict { applied, misfit, misfits, stay });
+                let transforms = candidates.swap_remove(best).1;
+                return Ok(Verdict { applied, misfit, misfits, stay, transforms });
             }
             worse.into_iter().for_each(|patch| stay[patch] = true);
+            start = candidates.pop().map(|(_, most)| most);
         }
         unreachable!("the last round returns")
     }
 
-    /// The motions that are tried, from the least to the most.
-    fn candidates(&self, fitted: &[Overlap], stay: &[bool]) -> Result<Vec<(Motion, Transforms)>, AlignError> {
-        let (full, _) = self.solve(fitted, stay)?;
-        let mut all = vec![(Motion::None, Transforms::identity(full.num_patches(), full.dim))];
+    /// The motions that are tried, from the least to the most. Patches that are straightened go on
+    /// from where they were in the round before.
+    fn candidates(
+        &self,
+        fitted: &[Overlap],
+        stay: &[bool],
+        start: Option<&Transforms>,
+    ) -> Result<Vec<(Motion, Transforms)>, AlignError> {
+        let unmoved = Transforms::identity(self.patches.len(), self.patches[0].dim());
         if self.straightens() {
-            let mut refined = full;
+            let mut refined = start.unwrap_or(&unmoved).clone();
+            reset(&mut refined, stay);
             self.refine(&mut refined, stay, |node| !is_left_out(node))?;
-            all.push((Motion::Procrustes, refined));
-            return Ok(all);
+            return Ok(vec![(Motion::None, unmoved), (Motion::Procrustes, refined)]);
         }
+        let (full, _) = self.solve(fitted, stay)?;
+        let mut all = vec![(Motion::None, unmoved)];
         if self.config.rotate && self.config.translate {
             let mut rotated = full.clone();
             rotated.translations.fill(0.0);
@@ -331,6 +346,8 @@ struct Verdict {
     misfit: f64,
     misfits: Vec<(Motion, f64)>,
     stay: Vec<bool>,
+    /// The motions that were judged.
+    transforms: Transforms,
 }
 
 /// Sums over the nodes of an overlap.
