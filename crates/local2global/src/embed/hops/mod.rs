@@ -282,3 +282,6 @@ impl Embedder for HopsEmbedder {
         size.graph_bytes() + training.max(own_basis)
     }
 }
+
+#[cfg(test)]
+mod tests;
