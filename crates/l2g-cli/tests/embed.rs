@@ -51,6 +51,41 @@ fn patches_are_embedded_once_in_parts_or_whole() {
 }
 
 #[test]
+fn a_missing_patch_is_named_before_anything_is_trained() {
+    let folder = prepared();
+    let embed = || l2g(folder.path(), &[&["embed", "run"][..], &FAST].concat());
+    let patches = folder.path().join("run/3-patches");
+    fs::write(patches.join("patches.json"), r#"{"patches": 3}"#).unwrap();
+    let told = String::from_utf8_lossy(&embed().stderr).into_owned();
+    assert!(told.contains("patch-00002.npy` is missing: 2 of 3 patches are there"), "{told}");
+    // Without a report, a gap tells as much.
+    fs::remove_file(patches.join("patches.json")).unwrap();
+    fs::rename(patches.join("patch-00001.npy"), patches.join("patch-00004.npy")).unwrap();
+    let output = embed();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.contains("patch-00001.npy` is missing"), "{told}");
+    assert!(!folder.path().join("run/4-embeddings/patch-00000.npy").exists());
+}
+
+#[test]
+fn overlaps_that_are_too_small_are_told_before_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| l2g(folder.path(), arguments);
+    json(folder.path(), &["graph", "cora", "--out", "run", "--json", "--quiet"]);
+    assert!(run(&["partition", "run", "--clusters", "4", "--quiet"]).status.success());
+    let patch = ["patch", "run", "--dim", "4", "--min-overlap", "8", "--max-overlap", "12", "--quiet"];
+    let patch = [&patch[..], &["--set", "patch.cover=nodes", "--set", "patch.landmarks=0"]].concat();
+    assert!(run(&patch).status.success());
+    let output = run(&["embed", "run", "--set", "embed.dim=64", "--quiet"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("nodes, too few to align them in 64 dimensions"), "{told}");
+    assert!(told.contains("l2g patch --dim"), "{told}");
+    assert!(!folder.path().join("run/4-embeddings/patch-00000.npy").exists());
+}
+
+#[test]
 fn wrong_arguments_and_missing_inputs_are_told_apart() {
     let folder = prepared();
     let code = |arguments: &[&str]| l2g(folder.path(), arguments).status.code();

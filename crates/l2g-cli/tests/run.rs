@@ -120,6 +120,24 @@ fn damaged_and_missing_files_are_made_again() {
 }
 
 #[test]
+fn a_patch_without_its_record_is_made_again_and_foreign_files_stay() {
+    let folder = prepared();
+    let folder = folder.path();
+    stages(folder, &run("good", &[]));
+    stages(folder, &run("bad", &[]));
+    let embeddings = folder.join("bad/4-embeddings");
+    fs::remove_file(embeddings.join("patch-00001.json")).unwrap();
+    let found = stages(folder, &run("bad", &[]));
+    assert!(found["embed"].ends_with("3 of 4 patches were there"), "{found:?}");
+    assert_same(&folder.join("good"), &folder.join("bad"), "patch-00001.json");
+    // Coordinates of another program, for a patch that does not exist, are not ours to delete.
+    fs::write(embeddings.join("patch-00009.npy"), b"somebody else's").unwrap();
+    fs::remove_file(embeddings.join("patch-00002.npy")).unwrap();
+    stages(folder, &run("bad", &[]));
+    assert_eq!(fs::read(embeddings.join("patch-00009.npy")).unwrap(), b"somebody else's");
+}
+
+#[test]
 fn two_runs_stay_out_of_one_folder() {
     let folder = prepared();
     let folder = folder.path();

@@ -10,7 +10,7 @@ use local2global::align::{AlignFilesError, AlignPaths, Rows, align_files, update
 use local2global::config::Config;
 use local2global::memory;
 use local2global::pipeline::{GraphSource, Pipeline, Sharing, StageName};
-use local2global::run_dir::RunDir;
+use local2global::run_dir::{PatchFilesError, RunDir};
 use serde::Serialize;
 
 use crate::context::{Context, UsageError};
@@ -108,7 +108,7 @@ pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()>
 fn open_stage(run: &Path, context: &Context) -> anyhow::Result<StageWork> {
     let patches = RunDir::new(run).patches();
     if !patches.exists() {
-        anyhow::bail!(AlignFilesError::NoPatches { path: patches });
+        anyhow::bail!(AlignFilesError::Patches(PatchFilesError::None { folder: patches }));
     }
     StageWork::begin(run, StageName::Align, Sharing::Alone, context)
 }

@@ -29,7 +29,7 @@ use super::{AlignConfig, AlignError, Alignment, LocalPatch, align};
 use crate::buffer::Buffer;
 use crate::npy::{self, NpyError};
 use crate::progress::Progress;
-use crate::run_dir::{FileError, RunDir, write_json};
+use crate::run_dir::{FileError, PATCH_GRAPH, PatchFilesError, RunDir, write_json};
 use crate::seed::Seed;
 
 /// Where patches lie, and where the alignment goes.
@@ -74,9 +74,9 @@ pub enum AlignFilesError {
     #[error("patch `{patch}` has no coordinates: `{}` does not exist", path.display())]
     MissingCoords { patch: String, path: PathBuf },
 
-    /// There are no node lists.
-    #[error("no node lists `NAME.npy` in `{}`", path.display())]
-    NoPatches { path: PathBuf },
+    /// There are no patches, or not those that the folder promises.
+    #[error(transparent)]
+    Patches(#[from] PatchFilesError),
 
     /// The patch to update is not there.
     #[error("no patch named `{patch}` in `{}`", path.display())]
@@ -98,7 +98,7 @@ pub enum AlignFilesError {
 impl AlignPaths {
     /// The places in a run folder.
     pub fn of_run(run: &RunDir) -> Self {
-        let graph = run.patches().join("patch_graph.npy");
+        let graph = run.patches().join(PATCH_GRAPH);
         Self {
             nodes: run.patches(),
             coords: run.embeddings(),

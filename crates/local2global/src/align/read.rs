@@ -8,52 +8,31 @@ use super::files::{AlignFilesError, AlignPaths};
 use super::{Coords, LocalPatch, Transforms};
 use crate::buffer::Buffer;
 use crate::npy::{self, ArrayReader, Kind, NpyError};
-use crate::run_dir::FileError;
+use crate::run_dir::{FileError, PatchFiles, nodes_path};
 
 pub(super) fn in_array(path: &Path) -> impl FnOnce(NpyError) -> AlignFilesError {
     let path = path.to_owned();
     move |source| AlignFilesError::Array { path, source }
 }
 
-/// Opens all patches, in the order of their names.
+/// Opens all patches, in order.
 ///
 /// # Errors
 /// [`AlignFilesError`], naming the file or the patch.
 pub fn read_patches(paths: &AlignPaths) -> Result<Vec<LocalPatch>, AlignFilesError> {
-    let names = patch_names(&paths.nodes)?;
-    if names.is_empty() {
-        return Err(AlignFilesError::NoPatches { path: paths.nodes.clone() });
-    }
-    names.into_iter().map(|name| read_patch(paths, name)).collect()
+    let files = PatchFiles::find(&paths.nodes)?;
+    (0..files.len()).map(|index| read_patch(paths, &files, index)).collect()
 }
 
-/// The names of all node lists in a folder, ascending.
-fn patch_names(folder: &Path) -> Result<Vec<String>, FileError> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
-        let name = entry.map_err(FileError::at("read", folder))?.file_name();
-        let name = name.to_string_lossy();
-        let Some(stem) = name.strip_suffix(".npy") else { continue };
-        if !stem.starts_with('.')
-            && !stem.ends_with(".weights")
-            && !["patch_graph", "landmarks"].contains(&stem)
-        {
-            names.push(stem.to_owned());
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
-fn read_patch(paths: &AlignPaths, name: String) -> Result<LocalPatch, AlignFilesError> {
-    let file = format!("{name}.npy");
-    let nodes = read_nodes(&paths.nodes.join(&file))?;
-    let coords_path = paths.coords.join(&file);
+fn read_patch(paths: &AlignPaths, files: &PatchFiles, index: usize) -> Result<LocalPatch, AlignFilesError> {
+    let name = files.names()[index].clone();
+    let nodes = read_nodes(&files.nodes(index))?;
+    let coords_path = nodes_path(&paths.coords, &name);
     if !coords_path.exists() {
         return Err(AlignFilesError::MissingCoords { patch: name, path: coords_path });
     }
     let (coords, dim) = read_coords(&coords_path)?;
-    let weights_path = paths.nodes.join(format!("{name}.weights.npy"));
+    let weights_path = files.weights(index);
     let patch = LocalPatch::new(name, nodes, coords, dim)?;
     if !weights_path.exists() {
         return Ok(patch);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::graph::store::StoreError;
 use crate::npy::NpyError;
 use crate::partition::PartitionError;
+use crate::patch::PatchError;
 use crate::run_dir::FileError;
 
 /// Why a patch, or the stage, could not be embedded.
@@ -24,9 +25,13 @@ pub enum EmbedError {
     #[error("there is no patch {index}; there are {num_patches}")]
     NoSuchIndex { index: usize, num_patches: usize },
 
-    /// There are no patches at all.
-    #[error("found no patches in `{}`; needed patch-00000.npy and so on", folder.display())]
-    NoPatches { folder: PathBuf },
+    /// The patches could not be read, or are not all there.
+    #[error(transparent)]
+    Patches(#[from] PatchError),
+
+    /// Patches share too few nodes to be aligned.
+    #[error("some patches share only {found} nodes, too few to align them in {dim} dimensions")]
+    SmallOverlaps { found: usize, dim: usize },
 
     /// The nodes of a patch are not those of the graph.
     #[error("patch `{}` is unusable: {problem}", path.display())]
@@ -99,7 +104,10 @@ impl EmbedError {
             Self::NoFeatures => {
                 Some("give features with `--features FILE`, or use `embed.method = \"walks\"`")
             }
-            Self::NoPatches { .. } => Some("make patches first, with `l2g patch`"),
+            Self::Patches(PatchError::Files(_)) => Some("make patches first, with `l2g patch`"),
+            Self::SmallOverlaps { .. } => {
+                Some("make patches for as many dimensions, with `l2g patch --dim`, or set `embed.dim`")
+            }
             Self::Memory { .. } => Some("raise the limit, or make smaller patches"),
             Self::Foreign { .. } => Some(
                 "move the files, and set `embed.method = \"given\"` and `embed.coordinates` to their \

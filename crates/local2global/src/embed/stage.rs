@@ -12,8 +12,9 @@ use super::{EmbedConfig, EmbedError, Frame, Summary, embed_framed};
 use crate::graph::{Graph, NodeId, store};
 use crate::npy;
 use crate::partition::{read_partition, undirected};
+use crate::patch::{read_node_lists, read_node_weights, read_report};
 use crate::progress::Progress;
-use crate::run_dir::{RunDir, patch_name, write_array};
+use crate::run_dir::{PATCH_REPORT, RunDir, nodes_path, patch_name, write_array};
 use crate::seed::Seed;
 
 /// Embeds the patches of a run folder, or just those listed in `only`.
@@ -29,12 +30,13 @@ pub fn embed_run(
     progress: &dyn Progress,
 ) -> Result<Summary, EmbedError> {
     let (graph, _) = store::open(&run.graph())?;
-    let patches = read_patches(&run.patches(), &graph)?;
+    let patches = patches_of(&run.patches(), &graph)?;
     let num_patches = patches.len();
     if let Some(&index) = only.unwrap_or_default().iter().find(|&&index| index >= num_patches) {
         return Err(EmbedError::NoSuchIndex { index, num_patches });
     }
     config.check()?;
+    check_overlaps(run, config.dim)?;
     let frame = run_frame(run, &graph, config, seed, progress)?;
     embed_framed(&graph, &patches, only, (config, &frame), seed, &run.embeddings(), progress)
 }
@@ -94,13 +96,12 @@ pub fn embed_late_in(
     rotations: &[f64],
 ) -> Result<bool, EmbedError> {
     let Some(frame) = late_part(common, config) else { return Ok(false) };
-    let patches = read_patches(folders.patches, graph)?;
+    let patches = patches_of(folders.patches, graph)?;
     // Coordinates that somebody else has put there are not what the encoders would give.
     if !(0..patches.len()).all(|index| is_own(folders.embeddings, &patch_name(index))) {
         return Ok(false);
     }
-    let weights = (0..patches.len()).map(|index| read_weights(folders.patches, index));
-    let weights: Vec<Vec<f32>> = weights.collect::<Result<_, _>>()?;
+    let weights = read_node_weights(folders.patches)?;
     let size = config.dim * config.dim;
     let learned = patches.iter().zip(&weights).enumerate().map(|(index, (nodes, weights))| {
         let encoder = Encoder::read(&encoder_path(folders.embeddings, &patch_name(index)))?;
@@ -137,33 +138,30 @@ fn read_structure(alignment: &Path, first: usize) -> Result<Matrix<f32>, EmbedEr
     Ok(Matrix::from_values(rows, columns - first, values))
 }
 
-fn read_weights(folder: &Path, index: usize) -> Result<Vec<f32>, EmbedError> {
-    let path = folder.join(format!("{}.weights.npy", patch_name(index)));
-    let array = npy::read::<f32>(&path)
-        .map_err(|error| EmbedError::Patch { path: path.clone(), problem: error.to_string() })?;
-    Ok(array.values.to_vec())
-}
-
-/// The nodes of each patch, from `patch-00000.npy` on.
-fn read_patches(folder: &Path, graph: &Graph) -> Result<Vec<Vec<NodeId>>, EmbedError> {
-    let paths = (0..).map(|index| folder.join(format!("{}.npy", patch_name(index))));
-    let patches: Vec<_> = paths
-        .take_while(|path| path.exists())
-        .map(|path| read_patch(&path, graph))
-        .collect::<Result<_, _>>()?;
-    match patches.is_empty() {
-        true => Err(EmbedError::NoPatches { folder: folder.to_owned() }),
-        false => Ok(patches),
+/// The nodes of each patch, all of them in the graph.
+fn patches_of(folder: &Path, graph: &Graph) -> Result<Vec<Vec<NodeId>>, EmbedError> {
+    let patches = read_node_lists(folder)?;
+    let beyond = |nodes: &Vec<NodeId>| nodes.last().is_none_or(|last| last.index() >= graph.num_nodes());
+    match patches.iter().position(beyond) {
+        None => Ok(patches),
+        Some(index) => {
+            let path = nodes_path(folder, &patch_name(index));
+            let problem = format!("needed nodes below {}, at least one", graph.num_nodes());
+            Err(EmbedError::Patch { path, problem })
+        }
     }
 }
 
-fn read_patch(path: &Path, graph: &Graph) -> Result<Vec<NodeId>, EmbedError> {
-    let unusable = |problem: String| EmbedError::Patch { path: path.to_owned(), problem };
-    let array = npy::read::<u64>(path).map_err(|error| unusable(error.to_string()))?;
-    let nodes: Vec<NodeId> = array.values.iter().map(|&node| NodeId(node)).collect();
-    let exist = nodes.last().is_none_or(|last| last.index() < graph.num_nodes());
-    match exist && !nodes.is_empty() && nodes.is_sorted_by(|a, b| a < b) {
-        true => Ok(nodes),
-        false => Err(unusable(format!("needed nodes below {}, ascending, at least one", graph.num_nodes()))),
+/// Checks that patches share enough nodes to be aligned in so many dimensions, before hours of
+/// training. Patches of somebody else come without a report, and are not checked.
+fn check_overlaps(run: &RunDir, dim: usize) -> Result<(), EmbedError> {
+    if !run.patches().join(PATCH_REPORT).exists() {
+        return Ok(());
+    }
+    let report = read_report(run)?;
+    let found = report.overlap.found;
+    match report.patch_edges > 0 && found <= dim {
+        true => Err(EmbedError::SmallOverlaps { found, dim }),
+        false => Ok(()),
     }
 }

@@ -16,10 +16,10 @@ use rayon::prelude::*;
 use super::{Patch, PatchError, PatchGraph, PatchId, PatchReport, Patches};
 use crate::graph::NodeId;
 use crate::npy;
-use crate::run_dir::{FileError, RunDir, patch_name, write_array, write_json};
-
-/// The file with the landmarks, in the folder of the patches.
-const LANDMARKS: &str = "landmarks.npy";
+use crate::run_dir::{
+    FileError, LANDMARKS, PATCH_GRAPH, PATCH_REPORT, PatchFiles, RunDir, nodes_path, patch_name,
+    remove_patches, weights_path, write_array, write_json,
+};
 
 /// Writes patches, patch graph and report; removes what an earlier run left there.
 ///
@@ -27,39 +27,20 @@ const LANDMARKS: &str = "landmarks.npy";
 /// [`PatchError::File`] if the folder cannot be written.
 pub fn write_patches(run: &RunDir, patches: &Patches, report: &PatchReport) -> Result<(), PatchError> {
     let folder = run.patches();
-    remove_old(&folder)?;
+    remove_patches(&folder)?;
     patches.patches().par_iter().enumerate().try_for_each(|(index, patch)| {
         let name = patch_name(index);
         let nodes: &[u64] = bytemuck::cast_slice(&patch.nodes);
-        write_array(&folder.join(format!("{name}.npy")), &[nodes.len()], nodes)?;
-        write_array(&folder.join(format!("{name}.weights.npy")), &[patch.weights.len()], &patch.weights)
+        write_array(&nodes_path(&folder, &name), &[nodes.len()], nodes)?;
+        write_array(&weights_path(&folder, &name), &[patch.weights.len()], &patch.weights)
     })?;
     let pairs: Vec<u64> = patches.graph().edges().iter().flatten().map(|patch| patch.0.into()).collect();
-    write_array(&folder.join("patch_graph.npy"), &[pairs.len() / 2, 2], &pairs)?;
+    write_array(&folder.join(PATCH_GRAPH), &[pairs.len() / 2, 2], &pairs)?;
     if !patches.landmarks.is_empty() {
         let landmarks: &[u64] = bytemuck::cast_slice(&patches.landmarks);
         write_array(&folder.join(LANDMARKS), &[landmarks.len()], landmarks)?;
     }
-    Ok(write_json(&folder.join("patches.json"), report)?)
-}
-
-/// Removes the report first, so that it never vouches for half of the files.
-fn remove_old(folder: &Path) -> Result<(), FileError> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    let report = folder.join("patches.json");
-    if report.exists() {
-        fs::remove_file(&report).map_err(FileError::at("remove", &report))?;
-    }
-    for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
-        let path = entry.map_err(FileError::at("read", folder))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name == LANDMARKS || name.starts_with("patch-") && name.ends_with(".npy") {
-            fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
-        }
-    }
-    Ok(())
+    Ok(write_json(&folder.join(PATCH_REPORT), report)?)
 }
 
 /// Reads the patches and the patch graph of a run.
@@ -67,10 +48,10 @@ fn remove_old(folder: &Path) -> Result<(), FileError> {
 /// # Errors
 /// [`PatchError`] if a file is missing or does not fit the others.
 pub fn read_patches(run: &RunDir) -> Result<Patches, PatchError> {
-    let num_patches = (0..).take_while(|&index| patch_path(run, index).exists()).count();
+    let files = PatchFiles::numbered(&run.patches())?;
     let patches =
-        (0..num_patches).into_par_iter().map(|index| read_patch(run, index)).collect::<Result<_, _>>()?;
-    let (graph, landmarks) = (read_patch_graph(run, num_patches)?, read_landmarks(run)?);
+        (0..files.len()).into_par_iter().map(|index| read_patch(&files, index)).collect::<Result<_, _>>()?;
+    let (graph, landmarks) = (read_patch_graph(run, files.len())?, read_landmarks(run)?);
     Ok(Patches { patches, graph, landmarks })
 }
 
@@ -83,12 +64,33 @@ pub fn read_landmarks(run: &RunDir) -> Result<Vec<NodeId>, PatchError> {
     if path.exists() { read_node_list(path) } else { Ok(Vec::new()) }
 }
 
-/// Reads the nodes of one patch.
+/// Reads the report of a run.
 ///
 /// # Errors
-/// [`PatchError`] if the file is missing, or the nodes are not ascending.
-pub fn read_patch_nodes(run: &RunDir, index: usize) -> Result<Vec<NodeId>, PatchError> {
-    read_node_list(patch_path(run, index))
+/// [`PatchError`] if it is missing or cannot be understood.
+pub fn read_report(run: &RunDir) -> Result<PatchReport, PatchError> {
+    let path = run.patches().join(PATCH_REPORT);
+    let bytes = fs::read(&path).map_err(FileError::at("read", &path))?;
+    let report = serde_json::from_slice(&bytes);
+    Ok(report.map_err(|error| FileError::at("understand", &path)(error.into()))?)
+}
+
+/// Reads the nodes of each patch of a folder.
+///
+/// # Errors
+/// [`PatchError`] if a file is missing, or nodes are not ascending.
+pub fn read_node_lists(folder: &Path) -> Result<Vec<Vec<NodeId>>, PatchError> {
+    let files = PatchFiles::numbered(folder)?;
+    (0..files.len()).into_par_iter().map(|index| read_node_list(files.nodes(index))).collect()
+}
+
+/// Reads the weights of the nodes of each patch of a folder.
+///
+/// # Errors
+/// [`PatchError`] if a file is missing or broken.
+pub fn read_node_weights(folder: &Path) -> Result<Vec<Vec<f32>>, PatchError> {
+    let files = PatchFiles::numbered(folder)?;
+    (0..files.len()).into_par_iter().map(|index| read_weights(&files.weights(index))).collect()
 }
 
 fn read_node_list(path: PathBuf) -> Result<Vec<NodeId>, PatchError> {
@@ -101,16 +103,15 @@ fn read_node_list(path: PathBuf) -> Result<Vec<NodeId>, PatchError> {
     }
 }
 
-fn patch_path(run: &RunDir, index: usize) -> PathBuf {
-    run.patches().join(format!("{}.npy", patch_name(index)))
+fn read_weights(path: &Path) -> Result<Vec<f32>, PatchError> {
+    let read = npy::open(path).and_then(|reader| reader.floats());
+    read.map_err(|source| PatchError::Array { path: path.to_owned(), source })
 }
 
-fn read_patch(run: &RunDir, index: usize) -> Result<Patch, PatchError> {
-    let nodes = read_patch_nodes(run, index)?;
-    let path = run.patches().join(format!("{}.weights.npy", patch_name(index)));
-    let weights: Vec<f32> = npy::open(&path)
-        .and_then(|reader| reader.floats())
-        .map_err(|source| PatchError::Array { path: path.clone(), source })?;
+fn read_patch(files: &PatchFiles, index: usize) -> Result<Patch, PatchError> {
+    let nodes = read_node_list(files.nodes(index))?;
+    let path = files.weights(index);
+    let weights = read_weights(&path)?;
     if weights.len() != nodes.len() {
         let problem = format!("has {} weights, but the patch has {} nodes", weights.len(), nodes.len());
         return Err(PatchError::Content { path, problem });
@@ -119,7 +120,7 @@ fn read_patch(run: &RunDir, index: usize) -> Result<Patch, PatchError> {
 }
 
 fn read_patch_graph(run: &RunDir, num_patches: usize) -> Result<PatchGraph, PatchError> {
-    let path = run.patches().join("patch_graph.npy");
+    let path = run.patches().join(PATCH_GRAPH);
     let (shape, numbers) = read_integers(&path)?;
     let wrong = |problem: String| PatchError::Content { path: path.clone(), problem };
     if shape.len() != 2 || shape[1] != 2 {
@@ -168,7 +169,7 @@ mod tests {
             assert_eq!(read_patches(&run).unwrap(), patches);
         }
         // Nothing of the six patches is left where four were written later.
-        assert!(!patch_path(&run, 4).exists());
+        assert!(!nodes_path(&run.patches(), &patch_name(4)).exists());
         let text = fs::read_to_string(run.patches().join("patches.json")).unwrap();
         assert_eq!(serde_json::from_str::<PatchReport>(&text).unwrap(), arcs(4).1);
     }
@@ -198,7 +199,7 @@ mod tests {
             error.ends_with("patch_graph.npy` joins patches 0 and 9, but there are 4 patches"),
             "{error}"
         );
-        write_array(&patch_path(&run, 2), &[2], &[5_u64, 3]).unwrap();
+        write_array(&nodes_path(&run.patches(), &patch_name(2)), &[2], &[5_u64, 3]).unwrap();
         assert!(read_patches(&run).unwrap_err().to_string().contains("ascending"));
     }
 }

@@ -43,7 +43,9 @@ mod laplacian;
 mod report;
 
 pub use config::{Cover, OverlapBounds, PatchConfig};
-pub use files::{read_landmarks, read_patch_nodes, read_patches, write_patches};
+pub use files::{
+    read_landmarks, read_node_lists, read_node_weights, read_patches, read_report, write_patches,
+};
 pub use landmarks::Landmarks;
 pub use patch_graph::PatchGraph;
 pub use report::{EdgeCover, NodeCover, OverlapReport, PatchReport};
@@ -61,7 +63,7 @@ use crate::graph::{Graph, NodeId};
 use crate::npy::NpyError;
 use crate::partition::{ClusterGraph, Partition, undirected};
 use crate::progress::Progress;
-use crate::run_dir::FileError;
+use crate::run_dir::{FileError, PatchFilesError};
 use crate::seed::{Seed, Stage};
 
 /// A patch, by its number: `0..num_patches`. It grew from the cluster of that number.
@@ -120,6 +122,10 @@ pub enum PatchError {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
+
+    /// The folder does not hold the patches that it should.
+    #[error(transparent)]
+    Files(#[from] PatchFilesError),
 
     /// Somebody asked to stop.
     #[error("making patches was cancelled")]

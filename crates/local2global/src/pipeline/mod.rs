@@ -54,9 +54,9 @@ use crate::graph::load::Loaded;
 use crate::graph::{Graph, NodeId, builtin, store};
 use crate::npy;
 use crate::partition::{PartitionReport, partition, read_partition, write_partition};
-use crate::patch::{make_patches, write_patches};
+use crate::patch::{PatchError, make_patches, write_patches};
 use crate::progress::Progress;
-use crate::run_dir::{FileError, RunDir, patch_name, write_array, write_json};
+use crate::run_dir::{FileError, PatchFiles, RunDir, patch_name, patch_number, write_array, write_json};
 
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -272,6 +272,7 @@ impl<'a> Pipeline<'a> {
                 write_patches(run, &patches, &report)?;
             }
             StageName::Embed => {
+                self.remove_unrecorded_embeddings()?;
                 let summary = embed_run(run, embed, None, *seed, progress)?;
                 self.remove_other_embeddings()?;
                 let (kept, new) = (summary.kept.len(), summary.embedded.len());
@@ -327,14 +328,33 @@ impl<'a> Pipeline<'a> {
         Ok(store::write(&self.run.graph(), &loaded.graph, &loaded.summary)?)
     }
 
-    /// Removes coordinates of patches that are no more.
+    /// Removes coordinates whose record is gone, if the stamp tells that they were made here: they are
+    /// made again, to the same bytes. What another program has put there stays.
+    fn remove_unrecorded_embeddings(&self) -> Result<(), PipelineError> {
+        let folder = self.run.embeddings();
+        let Some(stamp) = Stamp::read(&folder) else { return Ok(()) };
+        for name in PatchFiles::numbered(&self.run.patches()).map_err(PatchError::from)?.names() {
+            let coordinates = format!("{name}.npy");
+            if !folder.join(format!("{name}.json")).exists() && stamp.vouches_for(&folder, &coordinates) {
+                remove_if_there(&folder.join(coordinates))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes coordinates of patches that are no more, but for those of other programs, which have
+    /// no record.
     fn remove_other_embeddings(&self) -> Result<(), PipelineError> {
-        let (patches, embeddings) = (self.run.patches(), self.run.embeddings());
-        let exists = |index: usize, folder: &Path| folder.join(format!("{}.npy", patch_name(index))).exists();
-        let first_gone = (0..).find(|&index| !exists(index, &patches)).unwrap_or(0);
-        for index in (first_gone..).take_while(|&index| exists(index, &embeddings)) {
-            for end in ["npy", "json", "encoder.npz"] {
-                remove_if_there(&embeddings.join(format!("{}.{end}", patch_name(index))))?;
+        let count = PatchFiles::numbered(&self.run.patches()).map_err(PatchError::from)?.len();
+        let folder = self.run.embeddings();
+        let files = fs::read_dir(&folder).map_err(FileError::at("read", &folder))?;
+        for file in files {
+            let file = file.map_err(FileError::at("read", &folder))?.file_name();
+            let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".json")) else { continue };
+            if patch_number(name).is_some_and(|number| number >= count) {
+                for end in ["npy", "encoder.npz", "json"] {
+                    remove_if_there(&folder.join(format!("{name}.{end}")))?;
+                }
             }
         }
         Ok(())

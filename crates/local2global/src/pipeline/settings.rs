@@ -1,6 +1,5 @@
 //! The settings of a run: checked before anything is done, filled in, and written down.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{GraphSource, Pipeline, PipelineError};
@@ -11,7 +10,7 @@ use crate::graph::Graph;
 use crate::graph::builtin::{self, Source};
 use crate::memory;
 use crate::partition::{NumClusters, PartitionMethod};
-use crate::patch::PatchReport;
+use crate::patch::read_report;
 use crate::run_dir::FileError;
 
 impl Pipeline<'_> {
@@ -83,10 +82,7 @@ impl Pipeline<'_> {
 
     /// Checks that all patches can be aligned, before any is trained.
     pub(super) fn check_joined(&self) -> Result<(), PipelineError> {
-        let path = self.run.patches().join("patches.json");
-        let bytes = fs::read(&path).map_err(FileError::at("read", &path))?;
-        let report: PatchReport = serde_json::from_slice(&bytes)
-            .map_err(|error| FileError::at("understand", &path)(error.into()))?;
+        let report = read_report(self.run)?;
         match report.connected {
             true => Ok(()),
             false => Err(PipelineError::Parts { groups: report.groups.len() }),

@@ -101,6 +101,11 @@ impl Stamp {
         damaged.map(|file| file.name.clone())
     }
 
+    /// Whether a file is one that the stage left, unchanged.
+    pub(super) fn vouches_for(&self, folder: &Path, name: &str) -> bool {
+        self.files.iter().any(|file| file.name == name && file.is_intact(folder))
+    }
+
     /// The stamp of a folder, finished or not, without a look at its other files.
     pub(super) fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()

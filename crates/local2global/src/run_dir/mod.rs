@@ -12,6 +12,8 @@ mod archive;
 
 mod atomic;
 
+mod patch_files;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +23,10 @@ use crate::npy::{self, Element};
 
 pub use archive::{ArrayArchive, ArrayFile, write_arrays};
 pub use atomic::{AtomicSink, write_atomically};
+pub use patch_files::{
+    LANDMARKS, PATCH_GRAPH, PATCH_REPORT, PatchFiles, PatchFilesError, nodes_path, patch_name, patch_number,
+    remove_patches, weights_path,
+};
 
 /// A run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,11 +104,6 @@ impl RunDir {
     pub fn export(&self) -> PathBuf {
         self.root.join("export")
     }
-}
-
-/// The name of a patch in file names: `patch-00003`.
-pub fn patch_name(index: usize) -> String {
-    format!("patch-{index:05}")
 }
 
 /// Writes an array as a `.npy` file.
