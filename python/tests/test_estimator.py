@@ -118,6 +118,18 @@ def test_a_run_folder_is_kept_and_resumed(tmp_path: Path):
     assert "epochs = 5" in (tmp_path / "run/run.toml").read_text()
 
 
+def test_other_names_of_nodes_are_noticed(tmp_path: Path):
+    edges = np.array(graph().edges).T
+
+    def names(renamed: int) -> list[int]:
+        other = np.where(edges == 150, renamed, edges)
+        return small(run_dir=tmp_path, method="spectral").fit(other).nodes_.tolist()
+
+    assert 150 in names(150)
+    assert 9999 in names(9999)
+    assert 9998 in names(9998)
+
+
 def test_clusters_can_be_given():
     clusters = np.arange(300) // 100
     model = small(method="spectral", patches=clusters, min_overlap=8).fit(graph())

@@ -288,6 +288,9 @@ impl EmbedConfig {
         std::iter::once(self.clone()).chain(own)
     }
 
+    /// The most dimensions that patches can be embedded in: a rotation takes 32 GiB then.
+    pub const MOST_DIMENSIONS: usize = 1 << 16;
+
     /// Checks all settings, those of single patches included.
     ///
     /// # Errors
@@ -302,8 +305,10 @@ impl EmbedConfig {
             false => Err(EmbedError::Setting { key, found, needed }),
         };
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        require(self.dim > 0, "dim", self.dim.to_string(), "at least 1")?;
-        require(positive(self.hidden), "hidden", self.hidden.to_string(), "a positive number")?;
+        let dims = 1..=Self::MOST_DIMENSIONS;
+        require(dims.contains(&self.dim), "dim", self.dim.to_string(), "1 to 65536")?;
+        let hidden = positive(self.hidden) && self.hidden <= 1000.0;
+        require(hidden, "hidden", self.hidden.to_string(), "a positive number, 1000 at most")?;
         let training = self.training();
         require(training.epochs > 0, "epochs", training.epochs.to_string(), "at least 1")?;
         for (key, share) in [("validation", training.validation), ("hide", training.hide)] {
@@ -346,6 +351,15 @@ mod tests {
         let (first, second) = (config.of_patch("patch-00000"), config.of_patch("patch-00001"));
         assert_eq!((first.method, first.epochs, first.dim), (EmbedMethod::Auto, Some(10), 4));
         assert_eq!((second.method, second.epochs, second.dim), (EmbedMethod::Gae, Some(20), 4));
+    }
+
+    #[test]
+    fn numbers_beyond_reason_are_refused() {
+        for (key, value) in [("dim", "9223372036854775807"), ("dim", "65537"), ("hidden", "1e30")] {
+            let config: EmbedConfig = serde_json::from_str(&format!("{{\"{key}\": {value}}}")).unwrap();
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("setting `embed.{key}` is ")), "{error}");
+        }
     }
 
     #[test]

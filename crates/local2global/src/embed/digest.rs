@@ -15,7 +15,7 @@ use crate::seed::Seed;
 pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, frame: &Frame, seed: Seed) -> String {
     let mut digest = Digest::default();
     let settings = EmbedConfig { memory_bytes: 0, ..config.clone() };
-    digest.add_text(&format!("{settings:?}"));
+    digest.add_text(&serde_json::to_string(&settings).expect("settings are plain values"));
     digest.add_text(env!("CARGO_PKG_VERSION"));
     digest.add(seed.0);
     if let Some(frame) = frame.digest() {
@@ -29,18 +29,7 @@ pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, frame: &F
     digest.add(nodes.len() as u64);
     for &node in nodes {
         digest.add(node.0);
-        digest.add(graph.degree(node) as u64);
-        graph.neighbors(node).for_each(|neighbor| digest.add(neighbor.0));
-        digest.add_values(graph.neighbor_weights(node).unwrap_or_default());
-        match graph.features() {
-            None => {}
-            Some(Features::Dense(dense)) => digest.add_values(dense.row(node)),
-            Some(Features::Sparse(sparse)) => {
-                let (columns, values) = sparse.row(node);
-                digest.add_values(columns);
-                digest.add_values(values);
-            }
-        }
+        graph.add_row(node, &mut digest);
     }
     digest.to_string()
 }

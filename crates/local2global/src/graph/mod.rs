@@ -21,6 +21,8 @@ pub mod labels;
 
 pub mod edge_list;
 
+mod digest;
+
 pub mod builder;
 
 pub mod component;
@@ -176,18 +178,17 @@ impl Graph {
         if !self.offsets.is_sorted() {
             return Err(GraphError::Offsets { num_targets: self.targets.len() });
         }
-        for node in self.nodes() {
+        let check = |node: NodeId| {
             if !self.neighbors(node).is_sorted_by(|a, b| a < b) {
-                return Err(GraphError::Unsorted { node });
+                return Some(GraphError::Unsorted { node });
             }
             // The row is ascending, so its last target is the largest.
-            let Some(last) = self.neighbors(node).next_back() else { continue };
-            if last.index() >= num_nodes {
-                let position = self.offsets[node.index() + 1] as usize - 1;
-                return Err(GraphError::Target { position, target: last.0, num_nodes });
-            }
-        }
-        Ok(())
+            let last = self.neighbors(node).next_back()?;
+            let position = self.offsets[node.index() + 1] as usize - 1;
+            (last.index() >= num_nodes).then_some(GraphError::Target { position, target: last.0, num_nodes })
+        };
+        let nodes = (0..num_nodes).into_par_iter().with_min_len(1 << 12).map(NodeId::new);
+        nodes.find_map_first(check).map_or(Ok(()), Err)
     }
 
     /// The same graph with a weight for every stored edge, in row order.

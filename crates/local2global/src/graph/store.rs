@@ -198,7 +198,8 @@ pub fn open(folder: &Path) -> Result<(Graph, Description), StoreError> {
         0 => None,
         _ => Some(open_held_out(folder)?),
     };
-    let graph = Graph::from_rows_unchecked(offsets, targets, description.summary.symmetric)
+    // One wild number would end every later stage in a panic; the pass costs less than a read.
+    let graph = Graph::from_rows(offsets, targets, description.summary.symmetric)
         .and_then(|graph| graph.with_weights(weights))
         .and_then(|graph| graph.with_ids(ids))
         .and_then(|graph| graph.with_features(features))
@@ -347,6 +348,20 @@ mod tests {
         write(folder.path(), &unweighted.graph, &unweighted.summary).unwrap();
         assert_eq!(open(folder.path()).unwrap().0, unweighted.graph);
         assert!(!folder.path().join("weights.npy").exists());
+    }
+
+    #[test]
+    fn wild_numbers_are_told_on_opening() {
+        let (folder, _) = stored(&graph_of("0 1\n1 2\n2 0\n"));
+        let path = |name: &str| folder.path().join(name);
+        for (name, values) in [("indices.npy", [9_u32, 2, 0, 2, 0, 1]), ("indices.npy", [2, 1, 0, 2, 0, 1])] {
+            let good = fs::read(path(name)).unwrap();
+            write_array(&path(name), &[6], &values).unwrap();
+            assert!(matches!(open(folder.path()), Err(StoreError::Damaged { .. })), "{values:?}");
+            fs::write(path(name), good).unwrap();
+        }
+        write_array(&path("indptr.npy"), &[4], &[0_u64, 1 << 60, 4, 6]).unwrap();
+        assert!(matches!(open(folder.path()), Err(StoreError::Damaged { .. })));
     }
 
     #[test]

@@ -127,11 +127,13 @@ impl PatchConfig {
     /// # Ok::<(), local2global::patch::PatchError>(())
     /// ```
     pub fn bounds_within(&self, dim: usize, cluster_nodes: usize) -> Result<OverlapBounds, PatchError> {
+        // Numbers that no graph can meet are told as such where clusters are seen to be too small.
+        let fixing = dim.saturating_add(1);
         let roomy = (2 * cluster_nodes / 3).min(Self::ROOMY_MIN_OVERLAP);
-        let min = self.min_overlap.unwrap_or((dim + 1).max(Self::USUAL_MIN_OVERLAP).max(roomy));
-        let max = self.max_overlap.unwrap_or((2 * min).saturating_sub(2).max(min));
-        if min < dim + 1 {
-            let needed = format!("at least {} to align in {dim} dimensions", dim + 1);
+        let min = self.min_overlap.unwrap_or(fixing.max(Self::USUAL_MIN_OVERLAP).max(roomy));
+        let max = self.max_overlap.unwrap_or(min.saturating_mul(2).saturating_sub(2).max(min));
+        if min < fixing {
+            let needed = format!("at least {fixing} to align in {dim} dimensions");
             return Err(PatchError::Setting { key: "min_overlap", found: min.to_string(), needed });
         }
         if max < min {

@@ -76,6 +76,9 @@ fn patch_graph(num_patches: usize, pairs: &[[u32; 2]], kept: impl IntoIterator<I
     PatchGraph::new(num_patches, kept.into_iter().map(|edge| pairs[edge].map(PatchId)))
 }
 
+/// Conductances below this share of the largest count as much.
+const LEAST_CONDUCTANCE: f64 = 1e-10;
+
 /// `w = r c` for every edge: how likely a random spanning tree contains it.
 fn spanning_weights(
     num_patches: usize,
@@ -83,9 +86,13 @@ fn spanning_weights(
     conductance: &[f64],
     random: &mut impl Rng,
 ) -> Result<Vec<f64>, PatchError> {
-    let resistances = resistance::effective_resistances(num_patches, pairs, conductance, random)?;
+    // Beside a conductance of 1, one of 1e-22 is lost in rounding, and what hangs on it alone seems to
+    // hang on nothing. Such an edge is raised: it stays the only way, whose weight is 1.
+    let least = LEAST_CONDUCTANCE * conductance.iter().copied().fold(0.0, f64::max);
+    let conductance: Vec<f64> = conductance.iter().map(|&c| c.max(least)).collect();
+    let resistances = resistance::effective_resistances(num_patches, pairs, &conductance, random)?;
     // At most 1 in theory; estimates may be above.
-    Ok(resistances.iter().zip(conductance).map(|(r, c)| (r * c).min(1.0)).collect())
+    Ok(resistances.iter().zip(&conductance).map(|(r, c)| (r * c).min(1.0)).collect())
 }
 
 /// The edges of a maximum spanning forest, and all others, ascending.
@@ -161,6 +168,19 @@ fn nearest(
 mod tests {
     use super::*;
     use crate::seed::{Seed, Stage};
+
+    #[test]
+    fn an_edge_of_hardly_any_weight_is_still_the_only_way() {
+        // Two triangles, joined by a bridge.
+        let pairs = [[0, 1], [0, 2], [1, 2], [2, 3], [3, 4], [3, 5], [4, 5]];
+        for bridge in [1e-22, 1e-300] {
+            let conductance = [1.0, 1.0, 1.0, bridge, 1.0, 1.0, 1.0];
+            let mut random = Seed(1).stream(Stage::Sparsify, 0);
+            let weights = spanning_weights(6, &pairs, &conductance, &mut random).unwrap();
+            assert!((weights[3] - 1.0).abs() < 1e-4, "{weights:?}");
+            assert!((weights[0] - 2.0 / 3.0).abs() < 1e-4, "{weights:?}");
+        }
+    }
 
     #[test]
     fn edges_are_drawn_in_proportion_to_their_weights() {

@@ -11,7 +11,6 @@ use crate::config::Config;
 use crate::digest::{self, Digest};
 use crate::embed::EmbedConfig;
 use crate::graph::builtin::{self, Source};
-use crate::graph::{Features, Graph};
 use crate::partition::PartitionMethod;
 use crate::run_dir::FileError;
 
@@ -172,7 +171,7 @@ impl Pipeline<'_> {
         let config = &self.config.graph;
         match self.source {
             GraphSource::Memory(loaded) => {
-                inputs.files.insert("graph in memory".into(), digest_of(&loaded.graph));
+                inputs.files.insert("graph in memory".into(), loaded.graph.digest());
                 return Ok(());
             }
             GraphSource::Settings(folders) => {
@@ -189,30 +188,6 @@ impl Pipeline<'_> {
         }
         [&config.features, &config.labels].into_iter().flatten().try_for_each(|path| inputs.add_file(path))
     }
-}
-
-/// Everything that later stages see of a graph.
-fn digest_of(graph: &Graph) -> String {
-    let mut digest = Digest::default();
-    digest.add(graph.num_nodes() as u64);
-    for node in graph.nodes() {
-        digest.add(graph.degree(node) as u64);
-        graph.neighbors(node).for_each(|neighbor| digest.add(neighbor.0));
-        digest.add_values(graph.neighbor_weights(node).unwrap_or_default());
-    }
-    digest.add(graph.features().map_or(0, Features::width) as u64);
-    match graph.features() {
-        None => {}
-        Some(Features::Dense(dense)) => graph.nodes().for_each(|node| digest.add_values(dense.row(node))),
-        Some(Features::Sparse(sparse)) => graph.nodes().for_each(|node| {
-            let (columns, values) = sparse.row(node);
-            digest.add_values(columns);
-            digest.add_values(values);
-        }),
-    }
-    digest.add_text(&format!("{:?}", graph.labels()));
-    digest.add_text(&format!("{:?}", graph.ids()));
-    digest.to_string()
 }
 
 #[cfg(test)]
