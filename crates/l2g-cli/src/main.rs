@@ -18,7 +18,8 @@ mod stage;
 use std::process::ExitCode;
 
 use clap::Parser;
-use local2global::config::ConfigError;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use local2global::config::{Config, ConfigError};
 use local2global::export::ExportError;
 use local2global::graph::write::WriteError;
 
@@ -41,7 +42,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let Cli { common, command } = Cli::parse();
+    let Cli { common, command } = Cli::try_parse().unwrap_or_else(|error| refuse(error));
     let (json, log) = (common.json, common.log);
     match Context::new(common).and_then(|context| command.execute(&context)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,6 +52,19 @@ fn main() -> ExitCode {
             ExitCode::from(if is_usage { 2 } else { 1 })
         }
     }
+}
+
+/// Tells what is wrong with the arguments, and how to set what is a setting and no option.
+fn refuse(mut error: clap::Error) -> ! {
+    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && let key = option.trim_start_matches('-').split('=').next().unwrap_or_default().replace('-', "_")
+        && let Some(setting) = Config::settings_named(&key).first()
+    {
+        let tip = format!("`{option}` is a setting here: `--set {setting}=VALUE`").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error.exit()
 }
 
 /// Whether the person asked for something that cannot be.

@@ -138,6 +138,28 @@ fn a_patch_without_its_record_is_made_again_and_foreign_files_stay() {
 }
 
 #[test]
+fn options_are_settings_and_settings_that_are_no_options_are_told() {
+    let folder = prepared();
+    let folder = folder.path();
+    let options = ["--dim", "3", "--method", "gae", "--epochs", "4", "--patches", "3"];
+    stages(folder, &run("options", &options));
+    let settings = fs::read_to_string(folder.join("options/run.toml")).unwrap();
+    for line in ["dim = 3", "method = \"gae\"", "epochs = 4", "clusters = 3"] {
+        assert!(settings.contains(line), "{line} is not in\n{settings}");
+    }
+    let told = |arguments: &[&str]| {
+        let output = l2g(folder, arguments);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output)
+    };
+    let unknown = told(&["run", "graph.npz", "--learning-rate", "0.1"]);
+    assert!(unknown.contains("--set embed.learning_rate=VALUE"), "{unknown}");
+    let wrong = told(&["run", "graph.npz", "--method", "vgea"]);
+    assert!(wrong.contains("did you mean `vgae`?"), "{wrong}");
+    assert!(told(&["run", "--set", "dim=64"]).contains("did you mean `embed.dim`?"));
+}
+
+#[test]
 fn two_runs_stay_out_of_one_folder() {
     let folder = prepared();
     let folder = folder.path();

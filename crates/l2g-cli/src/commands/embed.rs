@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use local2global::embed::{Summary, embed_run};
+use local2global::config::Config;
+use local2global::embed::{EmbedConfig, EmbedMethod, Summary, embed_run};
 use local2global::memory;
 use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
@@ -20,11 +21,11 @@ use crate::stage::StageWork;
 /// Reads `1-graph` and `3-patches`, and writes NAME.npy (one row per node of the patch) and
 /// NAME.json (losses, score, seconds, settings) into `4-embeddings`, each as soon as it is
 /// done. Patches that are there already, made from the same inputs, are kept. The method is
-/// `--set embed.method=...`: auto (hops with features, walks without), hops, walks, both, vgae, gae,
+/// `--method`: auto (hops with features, walks without), hops, walks, both, vgae, gae,
 /// dgi, spectral, command or given.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  l2g embed runs/cora --set embed.dim=16\n  l2g embed runs/cora \
-    --only 0-3,7 --memory 4G\n  l2g embed runs/cora --set embed.method=spectral --json")]
+#[command(after_help = "Examples:\n  l2g embed runs/cora --dim 16\n  l2g embed runs/cora \
+    --only 0-3,7 --memory 4G\n  l2g embed runs/cora --method spectral --json")]
 pub(crate) struct EmbedArgs {
     /// The run folder
     run: PathBuf,
@@ -36,6 +37,39 @@ pub(crate) struct EmbedArgs {
     /// The most memory to use at a time, as in 500M or 4G [default: no limit]
     #[arg(long, value_name = "BYTES")]
     memory: Option<String>,
+
+    /// The dimension of the embedding [default: 128]
+    #[arg(long, value_name = "D")]
+    dim: Option<usize>,
+
+    #[command(flatten)]
+    training: TrainingArgs,
+}
+
+/// How patches are trained, as options.
+#[derive(Debug, Args)]
+pub(crate) struct TrainingArgs {
+    /// How patches are embedded [default: auto]
+    #[arg(long, value_name = "METHOD", value_parser = parse_method)]
+    method: Option<EmbedMethod>,
+
+    /// How often training goes over a patch [default: by the method]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    epochs: Option<u32>,
+}
+
+impl TrainingArgs {
+    /// Puts the options into the settings of the stage.
+    pub(crate) fn put_into(&self, embed: &mut EmbedConfig) {
+        embed.method = self.method.unwrap_or(embed.method);
+        embed.epochs = self.epochs.or(embed.epochs);
+    }
+}
+
+/// A method by its name, as settings call it.
+fn parse_method(name: &str) -> Result<EmbedMethod, String> {
+    let config = Config::new("", &[format!("embed.method={name}")]).map_err(|error| error.to_string())?;
+    Ok(config.embed.method)
 }
 
 #[derive(Serialize)]
@@ -55,6 +89,8 @@ pub(crate) fn execute(args: &EmbedArgs, context: &Context) -> anyhow::Result<()>
     if let Some(text) = &args.memory {
         work.config.embed.memory_bytes = parse_bytes(text)?;
     }
+    work.config.embed.dim = args.dim.unwrap_or(work.config.embed.dim);
+    args.training.put_into(&mut work.config.embed);
     let (embed, seed) = (&work.config.embed, work.config.seed);
     let summary = embed_run(&work.run, embed, only.as_deref(), seed, &context.progress)
         .with_context(|| format!("could not embed run `{}`", args.run.display()))?;

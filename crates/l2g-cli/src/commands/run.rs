@@ -19,8 +19,10 @@ use local2global::run_dir::RunDir;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::embed::TrainingArgs;
 use super::export::{ExportFormatArg, export};
 use super::graph::{InputArgs, default_folder, rows};
+use super::patch::DimArgs;
 use crate::context::Context;
 use crate::output::{bytes, grouped};
 
@@ -35,7 +37,7 @@ use crate::output::{bytes, grouped};
 /// The embedding is `5-alignment/embedding.npy`, one row per node of `1-graph`; the node ids
 /// lie in `1-graph`, and `--export` writes both into one file.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  l2g run\n  l2g run edges.csv.gz --out runs/mine --set embed.dim=64\n  \
+#[command(after_help = "Examples:\n  l2g run\n  l2g run edges.csv.gz --out runs/mine --dim 64 --patches 20\n  \
     l2g run --config runs/mine/run.toml --export parquet\n  l2g run edges.tsv --dry-run")]
 pub(crate) struct RunArgs {
     /// A data set by name, or a file; `l2g graph --help` lists the formats [default: cora]
@@ -58,7 +60,35 @@ pub(crate) struct RunArgs {
     dry_run: bool,
 
     #[command(flatten)]
+    shape: ShapeArgs,
+
+    #[command(flatten)]
     input: InputArgs,
+}
+
+/// The settings that people change most, as options.
+#[derive(Debug, Args)]
+pub(crate) struct ShapeArgs {
+    #[command(flatten)]
+    dim: DimArgs,
+
+    #[command(flatten)]
+    training: TrainingArgs,
+
+    /// How many patches [default: of 2000 nodes each, but ten or more]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    patches: Option<u32>,
+}
+
+impl ShapeArgs {
+    /// Puts the options into the settings of a run.
+    fn put_into(&self, config: &mut Config) {
+        self.dim.put_into(config);
+        self.training.put_into(&mut config.embed);
+        if let Some(patches) = self.patches {
+            config.partition.size = NumClusters::Clusters(patches as usize);
+        }
+    }
 }
 
 /// What `--json` prints.
@@ -87,6 +117,7 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     let input = args.graph.clone().or(config.graph.input.take()).unwrap_or_else(|| "cora".to_owned());
     config.graph = args.input.settings(&input, context);
     config.evaluate.full |= args.full;
+    args.shape.put_into(&mut config);
     let run = RunDir::new(args.out.clone().unwrap_or_else(|| default_folder(&input)));
     let folders = args.input.data_folders();
     let mut pipeline = Pipeline::new(&run, config, GraphSource::Settings(&folders));

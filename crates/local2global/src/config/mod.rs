@@ -43,6 +43,9 @@ pub struct Config {
     pub experiment: Option<ExperimentConfig>,
 }
 
+/// The tables that settings are in.
+const TABLES: [&str; 7] = ["graph", "partition", "patch", "embed", "align", "evaluate", "experiment"];
+
 /// Why settings were refused.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
@@ -105,6 +108,22 @@ impl Config {
             let path = error.path().to_string();
             refusal(&path, &error.into_inner().to_string())
         })
+    }
+
+    /// The settings with this key, in whatever table: `embed.dim` for `dim`.
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::config::Config;
+    ///
+    /// assert_eq!(Config::settings_named("epochs"), ["embed.epochs"]);
+    /// assert!(Config::settings_named("ghosts").is_empty());
+    /// ```
+    pub fn settings_named(key: &str) -> Vec<String> {
+        let exists = |setting: &String| {
+            !matches!(Self::new("", &[format!("{setting}=0")]), Err(ConfigError::Unknown { .. }))
+        };
+        TABLES.iter().map(|table| format!("{table}.{key}")).filter(exists).collect()
     }
 
     /// Writes the settings, defaults filled in, so that `l2g COMMAND` can be repeated.
@@ -184,7 +203,11 @@ fn refusal(path: &str, message: &str) -> ConfigError {
             } else {
                 format!("{parent}.")
             };
-            let suggestion = nearest(unknown, quoted).map(|name| format!("{parent}{name}"));
+            let elsewhere = if parent.is_empty() { Config::settings_named(unknown) } else { Vec::new() };
+            let suggestion = match &elsewhere[..] {
+                [] => nearest(unknown, quoted).map(|name| format!("{parent}{name}")),
+                settings => Some(settings.join("` or `")),
+            };
             ConfigError::Unknown { key: format!("{parent}{unknown}"), suggestion }
         }
         Some(unknown) if message.starts_with("unknown variant") => {
@@ -266,6 +289,11 @@ mod tests {
     fn misspelt_keys_name_the_nearest() {
         let error = |text: &str| Config::new(text, &[]).unwrap_err().to_string();
         assert_eq!(error("sead = 1"), "there is no setting `sead`; did you mean `seed`?");
+        assert_eq!(error("dim = 1"), "there is no setting `dim`; did you mean `embed.dim`?");
+        assert_eq!(
+            error("method = \"vgae\""),
+            "there is no setting `method`; did you mean `partition.method` or `embed.method` or `align.method`?"
+        );
         assert_eq!(
             error("[graph]\nsymetrise = true"),
             "there is no setting `graph.symetrise`; did you mean `graph.symmetrise`?"
