@@ -163,7 +163,7 @@ fn tasks_that_a_graph_does_not_allow_are_left_out_unless_they_were_asked_for() {
 #[test]
 fn more_memory_than_the_machine_has_is_refused() {
     let folder = prepared();
-    let output = l2g(folder.path(), &["run", "graph.npz", "--out", "run", "--set", "embed.dim=2000000"]);
+    let output = l2g(folder.path(), &["run", "graph.npz", "--out", "run", "--set", "embed.dim=65000"]);
     let told = text(&output);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("of memory, and the machine has"), "{told}");

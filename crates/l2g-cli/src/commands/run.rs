@@ -37,8 +37,10 @@ use crate::output::{bytes, grouped};
 /// The embedding is `5-alignment/embedding.npy`, one row per node of `1-graph`; the node ids
 /// lie in `1-graph`, and `--export` writes both into one file.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  l2g run\n  l2g run edges.csv.gz --out runs/mine --dim 64 --patches 20\n  \
-    l2g run --config runs/mine/run.toml --export parquet\n  l2g run edges.tsv --dry-run")]
+#[command(
+    after_help = "Examples:\n  l2g run\n  l2g run edges.csv.gz --out runs/mine --dim 64 --patches 20\n  \
+    l2g run --config runs/mine/run.toml --export parquet\n  l2g run edges.tsv --dry-run"
+)]
 pub(crate) struct RunArgs {
     /// A data set by name, or a file; `l2g graph --help` lists the formats [default: cora]
     graph: Option<String>,

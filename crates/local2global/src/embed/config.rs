@@ -377,7 +377,7 @@ mod tests {
     fn settings_that_make_no_sense_are_named() {
         let check =
             |json: &str| serde_json::from_str::<EmbedConfig>(json).unwrap().check().unwrap_err().to_string();
-        assert_eq!(check(r#"{"dim": 0}"#), "setting `embed.dim` is 0; needed at least 1");
+        assert_eq!(check(r#"{"dim": 0}"#), "setting `embed.dim` is 0; needed 1 to 65536");
         assert!(check(r#"{"learning_rate": [0.1, -1.0]}"#).contains("embed.learning_rate"));
         assert!(check(r#"{"patches": {"patch-00002": {"runs": 0}}}"#).contains("embed.runs"));
         assert!(check(r#"{"hide": 1.0}"#).contains("embed.hide"));

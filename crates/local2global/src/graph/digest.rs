@@ -75,9 +75,8 @@ mod tests {
             let labels = Labels::single(classes.to_vec().into(), names.map(String::from).to_vec());
             graph().with_labels(Some(labels)).unwrap().digest()
         };
-        let named = |ids: [u64; 3]| {
-            graph().with_ids(NodeIds::Integers(ids.to_vec().into())).unwrap().digest()
-        };
+        let named =
+            |ids: [u64; 3]| graph().with_ids(NodeIds::Integers(ids.to_vec().into())).unwrap().digest();
         let weighted = graph().with_weights(Some(vec![1.0, 1.0, 2.0, 2.0].into())).unwrap();
         let all = [
             graph().digest(),
