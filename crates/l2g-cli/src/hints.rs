@@ -7,10 +7,10 @@ use local2global::experiment::ExperimentError;
 use local2global::export::ExportError;
 use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::{Format, Problem, ReadError};
-use local2global::graph::write::WriteError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::pipeline::PipelineError;
+use local2global::write::WriteError;
 
 /// A hint for the first error in the chain that has one.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {

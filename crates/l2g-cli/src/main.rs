@@ -21,7 +21,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use local2global::config::{Config, ConfigError};
 use local2global::export::ExportError;
-use local2global::graph::write::WriteError;
+use local2global::write::WriteError;
 
 use commands::Command;
 use context::{CommonArgs, Context};

@@ -14,7 +14,9 @@ use std::time::Instant;
 
 use local2global::align::relative::{NodeWeights, Relatives};
 use local2global::align::rotation::{self, RotationOptions, Solver};
-use local2global::align::synthetic::{KnownPatches, PatchGraph, Synthetic, distance_up_to_rigid_motion};
+use local2global::align::synthetic::{
+    KnownPatches, PatchLayout, SyntheticPatches, distance_up_to_rigid_motion,
+};
 use local2global::align::{
     AlignConfig, AlignError, Alignment, EdgeWeights, LocalPatch, align, centroid, overlap, translation,
 };
@@ -64,8 +66,8 @@ fn cpu_seconds() -> f64 {
     tasks.filter_map(time).sum::<f64>() / 1e9
 }
 
-fn synthetic(graph: PatchGraph, num_patches: usize, dim: usize, noise: f64) -> Synthetic {
-    Synthetic { graph, num_patches, dim, overlap: 2 * (dim + 1), noise, seed: Seed(7) }
+fn synthetic(graph: PatchLayout, num_patches: usize, dim: usize, noise: f64) -> SyntheticPatches {
+    SyntheticPatches { graph, num_patches, dim, overlap: 2 * (dim + 1), noise, seed: Seed(7) }
 }
 
 /// Aligns, and streams the embedding; keeps the rows of the first nodes.
@@ -97,7 +99,7 @@ fn shortest<T>(runs: usize, mut run: impl FnMut() -> T) -> (f64, T) {
 }
 
 struct SpeedCase {
-    graph: PatchGraph,
+    graph: PatchLayout,
     num_patches: usize,
     dim: usize,
     runs: usize,
@@ -116,15 +118,15 @@ fn speed(quick: bool) {
         authors_seconds,
     };
     let mut cases = vec![
-        case(PatchGraph::Random, 100, 16, 30, 0.012, Some(0.25)),
-        case(PatchGraph::Random, 1000, 16, 7, 0.25, Some(55.0)),
-        case(PatchGraph::Ring, 1000, 16, 5, 2.0, None),
+        case(PatchLayout::Random, 100, 16, 30, 0.012, Some(0.25)),
+        case(PatchLayout::Random, 1000, 16, 7, 0.25, Some(55.0)),
+        case(PatchLayout::Ring, 1000, 16, 5, 2.0, None),
     ];
     if !quick {
-        cases.push(case(PatchGraph::Grid, 1000, 16, 5, 2.0, None));
-        cases.push(case(PatchGraph::Random, 1000, 64, 2, 5.0, None));
-        cases.push(case(PatchGraph::Random, 1000, 128, 1, 30.0, None));
-        cases.push(case(PatchGraph::Random, 10_000, 64, 1, 90.0, None));
+        cases.push(case(PatchLayout::Grid, 1000, 16, 5, 2.0, None));
+        cases.push(case(PatchLayout::Random, 1000, 64, 2, 5.0, None));
+        cases.push(case(PatchLayout::Random, 1000, 128, 1, 30.0, None));
+        cases.push(case(PatchLayout::Random, 10_000, 64, 1, 90.0, None));
     }
     println!("\nspeed: overlaps, rotations, translations and mean, {} threads", rayon::current_num_threads());
     println!(
@@ -178,17 +180,17 @@ fn exact(quick: bool) {
     if !quick {
         sizes.extend([(2, 128), (20, 128), (200, 128), (500, 64), (2000, 16), (2000, 64)]);
     }
-    for graph in [PatchGraph::Ring, PatchGraph::Grid, PatchGraph::Random] {
+    for graph in [PatchLayout::Ring, PatchLayout::Grid, PatchLayout::Random] {
         for &(num_patches, dim) in &sizes {
             print_exact(graph, num_patches, dim);
         }
     }
     if !quick {
-        print_exact(PatchGraph::Ring, 2000, 128);
+        print_exact(PatchLayout::Ring, 2000, 128);
     }
 }
 
-fn print_exact(graph: PatchGraph, num_patches: usize, dim: usize) {
+fn print_exact(graph: PatchLayout, num_patches: usize, dim: usize) {
     let known = synthetic(graph, num_patches, dim, 0.0).make();
     let (_, coords) = whole(&known.patches, known.truth.len() / dim);
     let error = distance_up_to_rigid_motion(&coords, &known.truth, dim);
@@ -200,7 +202,7 @@ fn dense(quick: bool) {
     println!("\ndense: error with noise, against exact dense eigenvectors");
     println!("graph   patches  dim  iterated     dense        ratio");
     let num_patches = if quick { 40 } else { 100 };
-    for graph in [PatchGraph::Ring, PatchGraph::Grid, PatchGraph::Random] {
+    for graph in [PatchLayout::Ring, PatchLayout::Grid, PatchLayout::Random] {
         let known = synthetic(graph, num_patches, 12, 0.01).make();
         let (mut alignment, coords) = whole(&known.patches, known.truth.len() / 12);
         let iterated = distance_up_to_rigid_motion(&coords, &known.truth, 12);
@@ -227,7 +229,7 @@ fn robust(quick: bool) {
     println!("\nrobust: error on what is good, with bad edges or patches among the rest");
     println!("bad              patches  dim  clean      plain      robust     robust/clean  seconds");
     let num_patches = if quick { 60 } else { 200 };
-    let recipe = synthetic(PatchGraph::Random, num_patches, 16, 0.01);
+    let recipe = synthetic(PatchLayout::Random, num_patches, 16, 0.01);
     let edge_is_good = |edge: usize| edge % 10 != 3;
     let mut turned = recipe.make();
     turned.turn_edges(|edge| !edge_is_good(edge), Seed(5));
@@ -306,7 +308,8 @@ fn product_speed([rows, inner, columns]: [usize; 3], threads: usize) -> f64 {
 /// Products with the block matrix of a random patch graph.
 fn block_product_speed(dim: usize) -> f64 {
     let num_patches = (200_000 / (dim * dim)).clamp(100, 1000);
-    let known = Synthetic { overlap: dim + 2, ..synthetic(PatchGraph::Random, num_patches, dim, 0.0) }.make();
+    let known =
+        SyntheticPatches { overlap: dim + 2, ..synthetic(PatchLayout::Random, num_patches, dim, 0.0) }.make();
     let overlaps = overlap::of_all_pairs(&known.patches);
     let relatives = Relatives::of_patches(&known.patches, &overlaps, NodeWeights::Equal).expect("measured");
     let factors = vec![1.0; overlaps.len()];

@@ -21,7 +21,7 @@ use local2global::embed::nn::init::FirstWeights;
 use local2global::embed::nn::train::Model;
 use local2global::embed::settings::ModelSettings;
 use local2global::embed::vgae::Vgae;
-use local2global::embed::{EmbedConfig, Patch, embed_patches};
+use local2global::embed::{EmbedConfig, PatchInput, embed_patches};
 use local2global::evaluate::reconstruction::{Score, reconstruction_auc};
 use local2global::graph::load::GraphConfig;
 use local2global::graph::{BuildOptions, EdgeList, Graph, NodeId, build, builtin};
@@ -183,7 +183,7 @@ fn patches(cora: &Graph, quick: bool) {
 fn quality(cora: &Graph, quick: bool) {
     let runs = if quick { 1 } else { 10 };
     let nodes: Vec<NodeId> = cora.nodes().collect();
-    let patch = Patch { name: "patch-00000", graph: cora, nodes: &nodes, whole: cora, seed: Seed(1) };
+    let patch = PatchInput { name: "patch-00000", graph: cora, nodes: &nodes, whole: cora, seed: Seed(1) };
     for (dim, peer) in [(2, 0.936), (4, 0.961), (16, 0.996), (128, 0.999)] {
         let config = EmbedConfig { dim, ..EmbedConfig::default() };
         let auc = |run: u32| {

@@ -23,7 +23,7 @@ use local2global::embed::walks::{
     ClusterLinks, WalkFrame, WalkSettings, choose_window, fine_clusters, local_walk_coordinates,
     usual_clusters, walk_coordinates,
 };
-use local2global::embed::{Embedder, Patch as PatchInput};
+use local2global::embed::{Embedder, PatchInput};
 use local2global::evaluate::classification::classification;
 use local2global::evaluate::{Contender, Coordinates, Entry, EvaluateConfig, Score};
 use local2global::graph::held_out::hold_out;

@@ -43,6 +43,12 @@ pub mod align;
 
 pub mod evaluate;
 
+// Graphs for others: written in the formats that the first stage reads, or synthetic.
+
+pub mod write;
+
+pub mod generate;
+
 // What is made of the result.
 
 pub mod export;

@@ -8,10 +8,12 @@ use std::path::Path;
 use local2global::align::files::read_transforms;
 use local2global::align::relative::{NodeWeights, Relatives};
 use local2global::align::rotation::{RotationOptions, Solver};
-use local2global::align::synthetic::{KnownPatches, PatchGraph, Synthetic, distance_up_to_rigid_motion};
+use local2global::align::synthetic::{
+    KnownPatches, PatchLayout, SyntheticPatches, distance_up_to_rigid_motion,
+};
 use local2global::align::{
-    AlignConfig, AlignError, AlignPaths, Alignment, Centroid, Coords, EdgeWeights, LocalPatch, Rows, align,
-    align_files, overlap, rotation, translation, update_files,
+    AlignConfig, AlignError, AlignPaths, Alignment, Centroid, Coords, EdgeWeights, EmbeddingRows, LocalPatch,
+    align, align_files, overlap, rotation, translation, update_files,
 };
 use local2global::npy::{self, ArrayReader};
 use local2global::progress::Silent;
@@ -36,9 +38,9 @@ impl Npz {
     }
 }
 
-fn synthetic(graph: PatchGraph, num_patches: usize, dim: usize, noise: f64) -> KnownPatches {
+fn synthetic(graph: PatchLayout, num_patches: usize, dim: usize, noise: f64) -> KnownPatches {
     let seed = Seed(num_patches as u64 + 1);
-    Synthetic { graph, num_patches, dim, overlap: 2 * (dim + 1), noise, seed }.make()
+    SyntheticPatches { graph, num_patches, dim, overlap: 2 * (dim + 1), noise, seed }.make()
 }
 
 fn aligned(patches: &[LocalPatch], config: &AlignConfig) -> Alignment {
@@ -74,7 +76,7 @@ fn ten_real_patches_are_stitched_as_the_exact_solution_does() {
 #[test]
 fn noise_free_patches_are_stitched_back_exactly() {
     let sizes = [(2, 3), (3, 2), (9, 1), (40, 2), (60, 16), (500, 5), (14, 64), (2000, 2)];
-    for graph in [PatchGraph::Ring, PatchGraph::Grid, PatchGraph::Random] {
+    for graph in [PatchLayout::Ring, PatchLayout::Grid, PatchLayout::Random] {
         for (num_patches, dim) in sizes {
             let known = synthetic(graph, num_patches, dim, 0.0);
             let error = error(&known, &aligned(&known.patches, &AlignConfig::default()));
@@ -85,7 +87,7 @@ fn noise_free_patches_are_stitched_back_exactly() {
 
 #[test]
 fn noise_hurts_no_more_than_with_exact_eigenvectors() {
-    for graph in [PatchGraph::Ring, PatchGraph::Grid, PatchGraph::Random] {
+    for graph in [PatchLayout::Ring, PatchLayout::Grid, PatchLayout::Random] {
         let known = synthetic(graph, 80, 6, 0.01);
         let iterated = aligned(&known.patches, &AlignConfig::default());
         let mut exact = iterated.clone();
@@ -111,7 +113,7 @@ type Corrupted<'a> = (KnownPatches, &'a dyn Fn(usize) -> bool);
 fn robust_rotations_stay_rotations_on_long_noisy_chains() {
     let robust = AlignConfig { weights: EdgeWeights::Robust, ..AlignConfig::default() };
     for (num_patches, dim, noise) in [(40, 2, 0.3), (40, 8, 0.5), (200, 2, 1.0), (60, 32, 3.0)] {
-        let known = synthetic(PatchGraph::Ring, num_patches, dim, noise);
+        let known = synthetic(PatchLayout::Ring, num_patches, dim, noise);
         let rotations = aligned(&known.patches, &robust).transforms.rotations;
         for rotation in rotations.chunks_exact(dim * dim) {
             for (i, j) in (0..dim).flat_map(|i| (0..dim).map(move |j| (i, j))) {
@@ -129,7 +131,7 @@ fn bad_edges_and_patches_do_not_pull_robust_alignment() {
     let embedding = |known: &KnownPatches, config: &AlignConfig| {
         aligned(&known.patches, config).embedding(&known.patches).unwrap().1
     };
-    let clean = synthetic(PatchGraph::Random, 60, 5, 0.01);
+    let clean = synthetic(PatchLayout::Random, 60, 5, 0.01);
     let edge_is_good = |edge: usize| edge % 10 != 3;
     let mut turned = clean.clone();
     turned.turn_edges(|edge| !edge_is_good(edge), Seed(5));
@@ -149,7 +151,7 @@ fn bad_edges_and_patches_do_not_pull_robust_alignment() {
 
 #[test]
 fn scales_are_found_when_asked_for() {
-    let mut known = synthetic(PatchGraph::Random, 20, 4, 0.0);
+    let mut known = synthetic(PatchLayout::Random, 20, 4, 0.0);
     known.corrupt(Seed(1), |patch, _, coords| {
         coords.iter_mut().for_each(|value| *value *= 1.0 + patch as f64 / 10.0);
     });
@@ -165,7 +167,7 @@ fn scales_are_found_when_asked_for() {
 
 #[test]
 fn each_motion_can_be_switched_off() {
-    let known = synthetic(PatchGraph::Random, 20, 4, 0.0);
+    let known = synthetic(PatchLayout::Random, 20, 4, 0.0);
     let still = AlignConfig { rotate: false, translate: false, ..AlignConfig::default() };
     let transforms = aligned(&known.patches, &still).transforms;
     assert_eq!(transforms, local2global::align::Transforms::identity(20, 4));
@@ -183,7 +185,7 @@ fn one_patch_stays_where_it_is() {
 
 #[test]
 fn one_and_two_threads_give_the_same_bits() {
-    let known = synthetic(PatchGraph::Random, 150, 9, 0.01);
+    let known = synthetic(PatchLayout::Random, 150, 9, 0.01);
     let run = |threads: usize, weights: EdgeWeights| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let config = AlignConfig { weights, ..AlignConfig::default() };
@@ -197,7 +199,7 @@ fn one_and_two_threads_give_the_same_bits() {
 
 #[test]
 fn a_disconnected_patch_graph_is_refused() {
-    let known = synthetic(PatchGraph::Ring, 6, 2, 0.0);
+    let known = synthetic(PatchLayout::Ring, 6, 2, 0.0);
     let edges = [[0, 1], [1, 2], [3, 4], [4, 5]];
     let error = align(&known.patches, Some(&edges), &AlignConfig::default(), Seed(0), &Silent).unwrap_err();
     assert_eq!(
@@ -219,7 +221,7 @@ fn patches_of_different_dimension_are_refused() {
 
 #[test]
 fn a_shared_coordinate_that_is_not_finite_is_named() {
-    let mut known = synthetic(PatchGraph::Ring, 5, 2, 0.0);
+    let mut known = synthetic(PatchLayout::Ring, 5, 2, 0.0);
     known.corrupt(Seed(1), |patch, _, coords| {
         if patch == 3 {
             coords[4] = f64::INFINITY;
@@ -245,7 +247,7 @@ fn write_patches(folder: &Path, known: &KnownPatches) -> AlignPaths {
         coords: folder.join("coords"),
         edges: None,
         out: folder.join("out"),
-        rows: Rows::Listed,
+        rows: EmbeddingRows::Listed,
     };
     for patch in &known.patches {
         let file = format!("{}.npy", patch.name());
@@ -264,7 +266,7 @@ fn embedding_in(folder: &Path) -> Vec<f64> {
 #[test]
 fn files_are_aligned_and_the_results_are_complete() {
     let folder = tempfile::tempdir().unwrap();
-    let known = synthetic(PatchGraph::Random, 12, 3, 0.0);
+    let known = synthetic(PatchLayout::Random, 12, 3, 0.0);
     let paths = write_patches(folder.path(), &known);
     let found = align_files(&paths, &AlignConfig::default(), Seed(0), &Silent).unwrap();
     assert!(found.verdict.starts_with("all 12 patches fit"), "{}", found.verdict);
@@ -282,7 +284,7 @@ fn files_are_aligned_and_the_results_are_complete() {
 #[test]
 fn the_same_files_give_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let known = synthetic(PatchGraph::Random, 12, 3, 0.01);
+    let known = synthetic(PatchLayout::Random, 12, 3, 0.01);
     let mut paths = write_patches(folder.path(), &known);
     let bytes = |out: &Path| {
         let names = ["transforms.npz", "alignment.json", "embedding.npy", "no_trans.npy", "spread.npy"];
@@ -298,7 +300,7 @@ fn the_same_files_give_the_same_bytes() {
 #[test]
 fn a_patch_without_coordinates_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let paths = write_patches(folder.path(), &synthetic(PatchGraph::Ring, 4, 2, 0.0));
+    let paths = write_patches(folder.path(), &synthetic(PatchLayout::Ring, 4, 2, 0.0));
     std::fs::remove_file(paths.coords.join("patch-00002.npy")).unwrap();
     let error = align_files(&paths, &AlignConfig::default(), Seed(0), &Silent).unwrap_err();
     assert!(error.to_string().starts_with("patch `patch-00002` has no coordinates"), "{error}");
@@ -308,8 +310,8 @@ fn a_patch_without_coordinates_is_named() {
 #[test]
 fn a_node_in_no_patch_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let mut paths = write_patches(folder.path(), &synthetic(PatchGraph::Ring, 4, 2, 0.0));
-    paths.rows = Rows::EveryNode;
+    let mut paths = write_patches(folder.path(), &synthetic(PatchLayout::Ring, 4, 2, 0.0));
+    paths.rows = EmbeddingRows::EveryNode;
     align_files(&paths, &AlignConfig::default(), Seed(0), &Silent).unwrap();
     // Every node of patch 0 is shared, so renumbering one of them makes a hole.
     let file = paths.nodes.join("patch-00000.npy");
@@ -323,7 +325,7 @@ fn a_node_in_no_patch_is_named() {
 #[test]
 fn a_changed_patch_is_put_into_the_finished_frame() {
     let folder = tempfile::tempdir().unwrap();
-    let mut known = synthetic(PatchGraph::Random, 8, 3, 0.0);
+    let mut known = synthetic(PatchLayout::Random, 8, 3, 0.0);
     let paths = write_patches(folder.path(), &known);
     align_files(&paths, &AlignConfig::default(), Seed(0), &Silent).unwrap();
     let before = embedding_in(&paths.out);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use local2global::embed::frame::Sources;
 use local2global::embed::{
-    EmbedConfig, EmbedError, EmbedMethod, Embedding, Frame, FrameKind, Patch, Start, embed_patches,
+    EmbedConfig, EmbedError, EmbedMethod, Embedding, Frame, FrameKind, PatchInput, Start, embed_patches,
 };
 use local2global::graph::features::DenseFeatures;
 use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
@@ -127,7 +127,7 @@ fn give(folder: &Path, name: &str, graph: &Graph, dim: usize) {
 fn embed_once(config: &EmbedConfig, graph: &Graph, seed: Seed) -> Result<Embedding, EmbedError> {
     config.check()?;
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let patch = Patch { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed };
+    let patch = PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed };
     let folder = tempfile::tempdir().unwrap();
     let frame = Frame::prepare(&Sources { graph, clusters: None }, config, seed, folder.path(), &Silent)?;
     frame.embedder(config).embed(&patch, config.dim, 0, seed, &Silent)
@@ -226,7 +226,7 @@ fn patches_with_a_common_start_begin_with_the_same_weights() {
             };
             [0, 1].map(|index| {
                 let (graph, nodes) = &patches[index];
-                let patch = Patch { name: "patch", graph, nodes, whole, seed: Seed(1) };
+                let patch = PatchInput { name: "patch", graph, nodes, whole, seed: Seed(1) };
                 let own_seed = Seed(2 + index as u64);
                 let embedding = config.embedder().embed(&patch, 4, run, own_seed, &Silent).unwrap();
                 embedding.coordinates.values()[..3 * 4].to_vec()

@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 
-use local2global::graph::generate::{
+use local2global::generate::{
     BlockModel, ClassFeatures, Degrees, Generator, Geometric, GraphKind, RingOfCliques, Rmat, generate,
 };
 use local2global::graph::{Features, Graph};

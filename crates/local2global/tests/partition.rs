@@ -9,7 +9,8 @@ use local2global::graph::component::Components;
 use local2global::graph::{Graph, Labels};
 use local2global::partition::fennel::Order;
 use local2global::partition::{
-    Fennel, Given, Louvain, Metis, NumClusters, Partition, PartitionConfig, PartitionMethod, partition,
+    Fennel, GivenClusters, Louvain, Metis, NumClusters, Partition, PartitionConfig, PartitionMethod,
+    partition,
 };
 use local2global::progress::Silent;
 use local2global::seed::Seed;
@@ -22,7 +23,7 @@ fn methods() -> Vec<PartitionMethod> {
         fennel(4, Order::Random),
         fennel(2, Order::BreadthFirst),
         PartitionMethod::Louvain(Louvain::default()),
-        PartitionMethod::Given(Given::default()),
+        PartitionMethod::Given(GivenClusters::default()),
     ]
 }
 

@@ -11,16 +11,14 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int64Type};
+use local2global::generate::{BlockModel, ClassFeatures, Generator, Outputs, RingOfCliques, Rmat, generate};
 use local2global::graph::edge_list::EdgeChunk;
 use local2global::graph::features::DenseFeatures;
-use local2global::graph::generate::{
-    BlockModel, ClassFeatures, Generator, Outputs, RingOfCliques, Rmat, generate,
-};
-use local2global::graph::write::{OutputFormat, write_features, write_graph};
 use local2global::graph::{BuildOptions, EdgeList, Features, Graph, Labels, NodeId, NodeIds, build};
 use local2global::npy::ArrayReader;
 use local2global::progress::{Progress, Silent};
 use local2global::seed::Seed;
+use local2global::write::{OutputFormat, write_features, write_graph};
 
 /// An edge, and its weight or 1.
 type Edge = (String, String, f32);

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use local2global::align::diagnostics::Diagnostics;
 use local2global::align::files::UpdateReport;
-use local2global::align::{AlignFilesError, AlignPaths, Rows, align_files, update_files};
+use local2global::align::{AlignFilesError, AlignPaths, EmbeddingRows, align_files, update_files};
 use local2global::config::Config;
 use local2global::memory;
 use local2global::pipeline::{GraphSource, Pipeline, Sharing, StageName};
@@ -121,7 +121,7 @@ fn paths(args: &AlignArgs) -> Result<AlignPaths, UsageError> {
             coords: coords.clone(),
             edges: args.edges.clone(),
             out: out.clone(),
-            rows: Rows::Listed,
+            rows: EmbeddingRows::Listed,
         }),
         _ => Err(UsageError("name a run folder, or --nodes, --coords and --out".into())),
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use local2global::config::Config;
-use local2global::embed::{EmbedConfig, EmbedMethod, Summary, embed_run};
+use local2global::embed::{EmbedConfig, EmbedMethod, EmbedSummary, embed_run};
 use local2global::memory;
 use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
@@ -75,7 +75,7 @@ fn parse_method(name: &str) -> Result<EmbedMethod, String> {
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(flatten)]
-    summary: &'a Summary,
+    summary: &'a EmbedSummary,
     seconds: f64,
     peak_bytes: Option<u64>,
     out: &'a Path,

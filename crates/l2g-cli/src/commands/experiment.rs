@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use local2global::config::Config;
+use local2global::config::{Config, ExperimentConfig};
 use local2global::evaluate::Spread;
-use local2global::experiment::{Curves, ExperimentConfig, Finished, Table, experiment};
+use local2global::experiment::{Curves, Finished, Table, experiment};
 use local2global::memory;
 use local2global::pipeline::{RunLock, Sharing};
 use local2global::run_dir::RunDir;

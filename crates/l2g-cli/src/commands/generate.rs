@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use local2global::graph::generate::{
+use local2global::generate::{
     BlockModel, ClassFeatures, Degrees, GenerateError, Generator, Geometric, GraphKind, Outputs,
     RingOfCliques, Rmat, Written,
 };
-use local2global::graph::write::OutputFormat;
 use local2global::memory;
 use local2global::seed::Seed;
+use local2global::write::OutputFormat;
 use serde::Serialize;
 
 use crate::context::{Context, UsageError};

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use local2global::config::Config;
 use local2global::graph::builtin;
 use local2global::graph::io::Format;
-use local2global::graph::load::{Component, DroppedTotals, GraphConfig, Loaded, Summary};
+use local2global::graph::load::{Component, DroppedTotals, GraphConfig, GraphSummary, Loaded};
 use local2global::graph::store;
 use local2global::memory;
 use local2global::pipeline::{Sharing, StageName};
@@ -96,7 +96,7 @@ pub(crate) struct GraphArgs {
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(flatten)]
-    summary: &'a Summary,
+    summary: &'a GraphSummary,
     seconds: f64,
     peak_bytes: Option<u64>,
     out: &'a Path,
@@ -173,7 +173,7 @@ pub(crate) fn default_folder(graph: &str) -> PathBuf {
 }
 
 /// The counts, as rows of a table.
-pub(crate) fn rows(summary: &Summary) -> Vec<(&'static str, String)> {
+pub(crate) fn rows(summary: &GraphSummary) -> Vec<(&'static str, String)> {
     let degree = &summary.degree;
     let mut rows = vec![
         ("nodes", grouped(summary.nodes)),

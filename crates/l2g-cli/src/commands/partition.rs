@@ -8,8 +8,8 @@ use local2global::config::Config;
 use local2global::graph::{Graph, store};
 use local2global::memory;
 use local2global::partition::{
-    Fennel, Given, Louvain, Metis, NumClusters, PartitionConfig, PartitionMethod, PartitionReport, partition,
-    write_partition,
+    Fennel, GivenClusters, Louvain, Metis, NumClusters, PartitionConfig, PartitionMethod, PartitionReport,
+    partition, write_partition,
 };
 use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
@@ -118,11 +118,11 @@ fn settings(args: &PartitionArgs, config: &PartitionConfig) -> PartitionConfig {
         Some(MethodArg::Metis) => keep(&mut config, PartitionMethod::Metis(Metis::default())),
         Some(MethodArg::Fennel) => keep(&mut config, PartitionMethod::Fennel(Fennel::default())),
         Some(MethodArg::Louvain) => keep(&mut config, PartitionMethod::Louvain(Louvain::default())),
-        Some(MethodArg::Given) => keep(&mut config, PartitionMethod::Given(Given::default())),
+        Some(MethodArg::Given) => keep(&mut config, PartitionMethod::Given(GivenClusters::default())),
         None => {}
     }
     if let Some(file) = &args.file {
-        config.method = PartitionMethod::Given(Given { file: Some(file.clone()) });
+        config.method = PartitionMethod::Given(GivenClusters { file: Some(file.clone()) });
     }
     config.size = args.clusters.map(NumClusters::Clusters).unwrap_or(config.size);
     config.size = args.patch_size.map(NumClusters::PatchSize).unwrap_or(config.size);

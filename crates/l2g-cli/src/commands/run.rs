@@ -9,7 +9,7 @@ use local2global::embed::FrameRecord;
 use local2global::embed::choose::Choice;
 use local2global::evaluate::Scores;
 use local2global::export::ExportFormat;
-use local2global::graph::load::Summary;
+use local2global::graph::load::GraphSummary;
 use local2global::graph::store;
 use local2global::memory;
 use local2global::partition::NumClusters;
@@ -97,7 +97,7 @@ impl ShapeArgs {
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(flatten)]
-    summary: &'a Summary,
+    summary: &'a GraphSummary,
     dim: usize,
     patches: usize,
     oversampling: f64,

@@ -406,13 +406,13 @@ mod tests {
 
     use super::*;
     use crate::align::align;
-    use crate::align::synthetic::{KnownPatches, PatchGraph, Synthetic};
+    use crate::align::synthetic::{KnownPatches, PatchLayout, SyntheticPatches};
     use crate::progress::Silent;
     use crate::seed::Seed;
 
     fn patches(noise: f64) -> KnownPatches {
-        let graph = PatchGraph::Random;
-        Synthetic { graph, num_patches: 12, dim: 3, overlap: 20, noise, seed: Seed(1) }.make()
+        let graph = PatchLayout::Random;
+        SyntheticPatches { graph, num_patches: 12, dim: 3, overlap: 20, noise, seed: Seed(1) }.make()
     }
 
     fn diagnosed(known: &KnownPatches) -> Diagnostics {

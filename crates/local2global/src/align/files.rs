@@ -45,12 +45,12 @@ pub struct AlignPaths {
     /// The folder for the results.
     pub out: PathBuf,
     /// What the rows of the embedding are.
-    pub rows: Rows,
+    pub rows: EmbeddingRows,
 }
 
 /// What the rows of the embedding are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum EmbeddingRows {
     /// Row `k` is node `k`; the patches must cover all nodes from 0 on.
     EveryNode,
     /// One row per node that stands in a patch, ascending; `nodes.npy` says which.
@@ -104,7 +104,7 @@ impl AlignPaths {
             coords: run.embeddings(),
             edges: graph.exists().then_some(graph),
             out: run.alignment(),
-            rows: Rows::EveryNode,
+            rows: EmbeddingRows::EveryNode,
         }
     }
 }
@@ -255,11 +255,13 @@ impl Places {
 }
 
 /// The nodes of the embedding, ascending.
-fn global_nodes(patches: &[LocalPatch], rows: Rows) -> Result<Vec<u64>, AlignError> {
+fn global_nodes(patches: &[LocalPatch], rows: EmbeddingRows) -> Result<Vec<u64>, AlignError> {
     let nodes = centroid::all_nodes(patches);
     let gap = nodes.iter().zip(0..).position(|(&node, row)| node != row);
     match (rows, gap, nodes.last()) {
-        (Rows::EveryNode, Some(gap), Some(&last)) => Err(AlignError::Uncovered { node: gap as u64, last }),
+        (EmbeddingRows::EveryNode, Some(gap), Some(&last)) => {
+            Err(AlignError::Uncovered { node: gap as u64, last })
+        }
         _ => Ok(nodes),
     }
 }

@@ -197,7 +197,7 @@ fn fit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::align::synthetic::{PatchGraph, Synthetic, distance_up_to_rigid_motion};
+    use crate::align::synthetic::{PatchLayout, SyntheticPatches, distance_up_to_rigid_motion};
     use crate::align::{AlignConfig, align};
     use crate::progress::Silent;
     use crate::seed::Seed;
@@ -206,10 +206,16 @@ mod tests {
     fn the_truth_is_found_better_where_overlaps_are_noisy() {
         let (mut before, mut after) = (0.0, 0.0);
         for seed in 0..8 {
-            let graph = PatchGraph::Random;
-            let known =
-                Synthetic { graph, num_patches: 20, dim: 4, overlap: 12, noise: 0.6, seed: Seed(seed) }
-                    .make();
+            let graph = PatchLayout::Random;
+            let known = SyntheticPatches {
+                graph,
+                num_patches: 20,
+                dim: 4,
+                overlap: 12,
+                noise: 0.6,
+                seed: Seed(seed),
+            }
+            .make();
             let config = AlignConfig { judge: false, ..Default::default() };
             let mut alignment = align(&known.patches, None, &config, Seed(0), &Silent).unwrap();
             let error = |alignment: &crate::align::Alignment| {
@@ -225,9 +231,9 @@ mod tests {
 
     #[test]
     fn patches_that_stay_and_nodes_that_are_not_used_do_not_count() {
-        let graph = PatchGraph::Random;
+        let graph = PatchLayout::Random;
         let known =
-            Synthetic { graph, num_patches: 8, dim: 2, overlap: 20, noise: 0.3, seed: Seed(1) }.make();
+            SyntheticPatches { graph, num_patches: 8, dim: 2, overlap: 20, noise: 0.3, seed: Seed(1) }.make();
         let mut transforms = Transforms::identity(8, 2);
         let stay = [true, false, false, false, true, false, false, false];
         refine(&known.patches, &mut transforms, &stay, false, |node| node % 2 == 0).unwrap();

@@ -198,13 +198,13 @@ fn grow(
 mod tests {
     use super::*;
     use crate::align::relative::NodeWeights;
-    use crate::align::synthetic::{PatchGraph, Synthetic, distance_up_to_rigid_motion};
+    use crate::align::synthetic::{PatchLayout, SyntheticPatches, distance_up_to_rigid_motion};
     use crate::align::{align, overlap};
     use crate::progress::Silent;
 
     fn ring_of(num_patches: usize, noise: f64) -> crate::align::synthetic::KnownPatches {
-        let graph = PatchGraph::Random;
-        Synthetic { graph, num_patches, dim: 4, overlap: 10, noise, seed: Seed(3) }.make()
+        let graph = PatchLayout::Random;
+        SyntheticPatches { graph, num_patches, dim: 4, overlap: 10, noise, seed: Seed(3) }.make()
     }
 
     #[test]

@@ -409,13 +409,13 @@ mod tests {
     use rand_distr::StandardNormal;
 
     use super::*;
-    use crate::align::synthetic::{KnownPatches, PatchGraph, Synthetic, distance_up_to_rigid_motion};
+    use crate::align::synthetic::{KnownPatches, PatchLayout, SyntheticPatches, distance_up_to_rigid_motion};
     use crate::align::{Alignment, align};
     use crate::progress::Silent;
 
     fn patches(noise: f64, seed: u64) -> KnownPatches {
-        let graph = PatchGraph::Random;
-        Synthetic { graph, num_patches: 12, dim: 3, overlap: 40, noise, seed: Seed(seed) }.make()
+        let graph = PatchLayout::Random;
+        SyntheticPatches { graph, num_patches: 12, dim: 3, overlap: 40, noise, seed: Seed(seed) }.make()
     }
 
     fn aligned(known: &KnownPatches, config: &AlignConfig) -> Alignment {
@@ -534,13 +534,14 @@ mod tests {
 
     #[test]
     fn overlaps_too_small_to_leave_nodes_out_are_fitted_whole() {
-        let graph = PatchGraph::Ring;
+        let graph = PatchLayout::Ring;
         let known =
-            Synthetic { graph, num_patches: 6, dim: 4, overlap: 10, noise: 0.1, seed: Seed(1) }.make();
+            SyntheticPatches { graph, num_patches: 6, dim: 4, overlap: 10, noise: 0.1, seed: Seed(1) }.make();
         let alignment = aligned(&known, &AlignConfig::default());
         let found = judgement(&alignment);
         assert!(found.fitted_whole > 0);
-        let tiny = Synthetic { graph, num_patches: 6, dim: 4, overlap: 6, noise: 0.1, seed: Seed(1) }.make();
+        let tiny =
+            SyntheticPatches { graph, num_patches: 6, dim: 4, overlap: 6, noise: 0.1, seed: Seed(1) }.make();
         let alignment = aligned(&tiny, &AlignConfig::default());
         assert_eq!((judgement(&alignment).left_out, judgement(&alignment).fitted_whole), (0, 6));
         assert_eq!(judgement(&alignment).applied, Motion::AsSet);

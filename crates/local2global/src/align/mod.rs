@@ -70,7 +70,7 @@ use crate::seed::Seed;
 
 pub use diagnostics::{Diagnostics, diagnose};
 pub use error::AlignError;
-pub use files::{AlignFilesError, AlignPaths, Rows, align_files, align_run, update_files};
+pub use files::{AlignFilesError, AlignPaths, EmbeddingRows, align_files, align_run, update_files};
 pub use judge::{Judgement, Motion};
 pub use overlap::Overlap;
 pub use patch::{Coords, LocalPatch};
@@ -486,13 +486,13 @@ impl Alignment {
 
 #[cfg(test)]
 mod tests {
-    use super::synthetic::{PatchGraph, Synthetic, distance_up_to_rigid_motion};
+    use super::synthetic::{PatchLayout, SyntheticPatches, distance_up_to_rigid_motion};
     use super::*;
     use crate::progress::Silent;
 
-    fn error_of(graph: PatchGraph, num_patches: usize, dim: usize, noise: f64) -> f64 {
+    fn error_of(graph: PatchLayout, num_patches: usize, dim: usize, noise: f64) -> f64 {
         let seed = Seed(num_patches as u64);
-        let known = Synthetic { graph, num_patches, dim, overlap: 2 * (dim + 1), noise, seed }.make();
+        let known = SyntheticPatches { graph, num_patches, dim, overlap: 2 * (dim + 1), noise, seed }.make();
         let alignment = align(&known.patches, None, &AlignConfig::default(), Seed(0), &Silent).unwrap();
         let (_, coords) = alignment.embedding(&known.patches).unwrap();
         distance_up_to_rigid_motion(&coords, &known.truth, dim)
@@ -500,7 +500,7 @@ mod tests {
 
     #[test]
     fn noise_free_patches_are_stitched_back_exactly() {
-        for graph in [PatchGraph::Ring, PatchGraph::Grid, PatchGraph::Random] {
+        for graph in [PatchLayout::Ring, PatchLayout::Grid, PatchLayout::Random] {
             for (num_patches, dim) in [(2, 3), (9, 1), (30, 2), (60, 16), (400, 5), (12, 64)] {
                 let error = error_of(graph, num_patches, dim, 0.0);
                 assert!(error < 1e-10, "{graph:?} {num_patches} {dim}: {error}");
@@ -510,7 +510,7 @@ mod tests {
 
     #[test]
     fn noise_stays_small() {
-        let error = error_of(PatchGraph::Random, 200, 8, 0.01);
+        let error = error_of(PatchLayout::Random, 200, 8, 0.01);
         assert!(error < 0.01, "{error}");
     }
 }

@@ -16,7 +16,7 @@ use crate::seed::{Seed, Stage};
 
 /// The shape of a synthetic patch graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchGraph {
+pub enum PatchLayout {
     /// Each patch overlaps the next, and the last the first.
     Ring,
     /// A square grid, as near as the number allows.
@@ -27,9 +27,9 @@ pub enum PatchGraph {
 
 /// What to make.
 #[derive(Clone, Copy, Debug)]
-pub struct Synthetic {
+pub struct SyntheticPatches {
     /// The shape of the patch graph.
-    pub graph: PatchGraph,
+    pub graph: PatchLayout,
     /// The number of patches.
     pub num_patches: usize,
     /// The number of coordinates.
@@ -55,7 +55,7 @@ pub struct KnownPatches {
     pub overlap: usize,
 }
 
-impl Synthetic {
+impl SyntheticPatches {
     /// Makes the patches.
     pub fn make(&self) -> KnownPatches {
         let edges = self.edges();
@@ -74,14 +74,14 @@ impl Synthetic {
     fn edges(&self) -> Vec<[u64; 2]> {
         let p = self.num_patches as u64;
         let mut edges = match self.graph {
-            PatchGraph::Ring => (0..p).map(|patch| [patch, (patch + 1) % p]).collect(),
-            PatchGraph::Grid => {
+            PatchLayout::Ring => (0..p).map(|patch| [patch, (patch + 1) % p]).collect(),
+            PatchLayout::Grid => {
                 let width = p.isqrt();
                 let right = (0..p).filter(|patch| patch % width + 1 < width).map(|patch| [patch, patch + 1]);
                 let down = (0..p).map(|patch| [patch, patch + width]);
                 right.chain(down).filter(|edge| edge[1] < p).collect()
             }
-            PatchGraph::Random => self.random_edges(),
+            PatchLayout::Random => self.random_edges(),
         };
         edges.iter_mut().for_each(|edge| edge.sort_unstable());
         edges.sort_unstable();

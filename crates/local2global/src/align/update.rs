@@ -118,15 +118,15 @@ fn judge(index: usize, transforms: &Transforms, own: &[f64], places: &[f64], len
 mod tests {
     use super::*;
     use crate::align::align;
-    use crate::align::synthetic::{PatchGraph, Synthetic, distance_up_to_rigid_motion, moved};
+    use crate::align::synthetic::{PatchLayout, SyntheticPatches, distance_up_to_rigid_motion, moved};
     use crate::linalg::polar::random_orthogonal;
     use crate::progress::Silent;
     use crate::seed::{Seed, Stage};
 
     #[test]
     fn a_patch_that_was_turned_away_comes_back() {
-        let recipe = Synthetic {
-            graph: PatchGraph::Random,
+        let recipe = SyntheticPatches {
+            graph: PatchLayout::Random,
             num_patches: 9,
             dim: 4,
             overlap: 12,

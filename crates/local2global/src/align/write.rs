@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::centroid::{self, Block, Wanted};
-use super::files::{AlignFilesError, AlignPaths, Rows};
+use super::files::{AlignFilesError, AlignPaths, EmbeddingRows};
 use super::{AlignError, Alignment, LocalPatch, Transforms};
 use crate::npy;
 use crate::progress::Progress;
@@ -26,7 +26,7 @@ pub(super) fn write_alignment(
         spread.extend(block.spread.iter().map(|&value| value as f32));
     })?;
     // After the embedding, which cannot be written if a coordinate is not finite.
-    if paths.rows == Rows::Listed {
+    if paths.rows == EmbeddingRows::Listed {
         write_array(&out("nodes.npy"), &[nodes.len()], nodes)?;
     }
     write_array(&out("spread.npy"), &[spread.len()], &spread)?;

@@ -4,6 +4,8 @@
 //! Settings are checked once, here; a key that does not exist is an error that names
 //! the nearest one that does.
 
+mod experiment;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -13,12 +15,13 @@ use toml::{Table, Value};
 use crate::align::AlignConfig;
 use crate::embed::EmbedConfig;
 use crate::evaluate::EvaluateConfig;
-use crate::experiment::ExperimentConfig;
 use crate::graph::load::GraphConfig;
 use crate::partition::PartitionConfig;
 use crate::patch::PatchConfig;
 use crate::run_dir::{FileError, write_atomically};
 use crate::seed::Seed;
+
+pub use experiment::ExperimentConfig;
 
 /// Every setting of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::nn::decoder::Decoder;
-use super::{EmbedConfig, Embedding, Patch, Record, Select};
+use super::{EmbedConfig, Embedding, PatchInput, Record, Select};
 use crate::score::{Score, reconstruction_auc};
 
 /// One run that has ended.
@@ -59,7 +59,7 @@ impl Candidate {
     pub fn new(
         run: u32,
         embedding: Embedding,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         config: &EmbedConfig,
         mut random: ChaCha8Rng,
     ) -> Self {

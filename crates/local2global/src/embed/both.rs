@@ -17,7 +17,7 @@ use super::hops::features::unit;
 use super::memory::PatchSize;
 use super::nn::Matrix;
 use super::walks::WalkEmbedder;
-use super::{EmbedError, EmbedMethod, Embedder, Embedding, Patch};
+use super::{EmbedError, EmbedMethod, Embedder, Embedding, PatchInput};
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -39,7 +39,7 @@ impl Both {
 impl Embedder for Both {
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         run: u32,
         seed: Seed,

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use super::given::read_coordinates;
 use super::memory::PatchSize;
-use super::{EmbedError, Embedder, Embedding, Patch, Record};
+use super::{EmbedError, Embedder, Embedding, PatchInput, Record};
 use crate::graph::{Features, Graph, NodeId};
 use crate::progress::Progress;
 use crate::run_dir::{FileError, write_array};
@@ -52,7 +52,7 @@ impl Command {
     }
 
     /// Writes the files that the command mentions.
-    fn write_inputs(&self, patch: &Patch<'_>, folder: &Path) -> Result<(), EmbedError> {
+    fn write_inputs(&self, patch: &PatchInput<'_>, folder: &Path) -> Result<(), EmbedError> {
         if self.mentions("{edges}") {
             let edges = edges_once(patch.graph);
             write_array(&folder.join("edges.npy"), &[edges.len() / 2, 2], &edges)?;
@@ -72,7 +72,13 @@ impl Command {
         Ok(())
     }
 
-    fn spawn(&self, patch: &Patch<'_>, dim: usize, seed: Seed, folder: &Path) -> Result<Child, EmbedError> {
+    fn spawn(
+        &self,
+        patch: &PatchInput<'_>,
+        dim: usize,
+        seed: Seed,
+        folder: &Path,
+    ) -> Result<Child, EmbedError> {
         let path = |name: &str| folder.join(name).display().to_string();
         let fill = |argument: &String| {
             argument
@@ -103,7 +109,7 @@ impl Command {
 impl Embedder for Command {
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         _: u32,
         seed: Seed,
@@ -136,7 +142,7 @@ impl Embedder for Command {
 }
 
 /// Waits for a program; when somebody asks to stop, it is stopped too.
-fn wait(mut child: Child, patch: &Patch<'_>, progress: &dyn Progress) -> Result<ExitStatus, EmbedError> {
+fn wait(mut child: Child, patch: &PatchInput<'_>, progress: &dyn Progress) -> Result<ExitStatus, EmbedError> {
     loop {
         let status = child.try_wait().map_err(|error| EmbedError::Command {
             patch: patch.name.to_owned(),

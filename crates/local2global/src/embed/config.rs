@@ -138,7 +138,7 @@ pub struct EmbedConfig {
     pub memory_bytes: u64,
     /// Settings of single patches, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub patches: BTreeMap<String, PatchConfig>,
+    pub patches: BTreeMap<String, PatchOverrides>,
 }
 
 impl Default for EmbedConfig {
@@ -177,7 +177,7 @@ impl Default for EmbedConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "the fields are those of EmbedConfig")]
-pub struct PatchConfig {
+pub struct PatchOverrides {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<EmbedMethod>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
 use super::nn::edges::View;
-use super::nn::encoder::Encoder;
+use super::nn::encoder::GcnEncoder;
 use super::nn::init::{FirstWeights, glorot};
 use super::nn::layer::InputLayer;
 use super::nn::sampling::NonEdges;
@@ -28,7 +28,7 @@ use crate::seed::Seed;
 /// A graph auto-encoder on one patch.
 #[derive(Clone, Debug)]
 pub struct Gae<F> {
-    encoder: Encoder<F>,
+    encoder: GcnEncoder<F>,
     non_edges: NonEdges,
     pair_loss: PairLoss,
     clock: Clock,
@@ -46,7 +46,7 @@ impl<F: Float> Gae<F> {
         Self {
             non_edges: NonEdges::with_pairs(layer.edges.trained(), num_non_edges),
             pair_loss: PairLoss::new(settings.decoder, layer.num_nodes()),
-            encoder: Encoder::new(layer, first, second),
+            encoder: GcnEncoder::new(layer, first, second),
             clock: Clock::default(),
         }
     }

@@ -8,28 +8,28 @@ use std::time::Instant;
 
 use super::memory::PatchSize;
 use super::nn::Matrix;
-use super::{EmbedError, Embedder, Embedding, Patch, Record};
+use super::{EmbedError, Embedder, Embedding, PatchInput, Record};
 use crate::npy;
 use crate::progress::Progress;
 use crate::seed::Seed;
 
 /// Reads coordinates from a folder.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct GivenCoordinates {
     folder: PathBuf,
 }
 
-impl Given {
+impl GivenCoordinates {
     /// Coordinates in `folder`.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 }
 
-impl Embedder for Given {
+impl Embedder for GivenCoordinates {
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         _: u32,
         _: Seed,
@@ -54,7 +54,7 @@ impl Embedder for Given {
 /// Reads the coordinates of a patch and checks their shape and values.
 pub(super) fn read_coordinates(
     path: &Path,
-    patch: &Patch<'_>,
+    patch: &PatchInput<'_>,
     dim: usize,
 ) -> Result<Matrix<f32>, EmbedError> {
     let unreadable =

@@ -59,11 +59,11 @@ pub mod schedule;
 
 mod stage;
 
-pub use config::{EmbedConfig, EmbedMethod, FrameKind, PatchConfig, Select};
+pub use config::{EmbedConfig, EmbedMethod, FrameKind, PatchOverrides, Select};
 pub use error::EmbedError;
 pub use frame::{Frame, FrameRecord};
 pub use rates::Rates;
-pub use schedule::{Summary, embed_framed, embed_patches};
+pub use schedule::{EmbedSummary, embed_framed, embed_patches};
 pub use stage::{StitchedFolders, embed_late, embed_late_in, embed_run};
 pub use training::{Start, Training};
 
@@ -72,14 +72,14 @@ use serde::Serialize;
 use crate::graph::{Graph, NodeId};
 use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
-use hops::model::Encoder;
+use hops::model::HopsEncoder;
 use memory::PatchSize;
 use nn::Matrix;
 use nn::clock::Clock;
 
 /// What an embedder is given: one patch.
 #[derive(Clone, Copy, Debug)]
-pub struct Patch<'a> {
+pub struct PatchInput<'a> {
     /// Its name, as in file names.
     pub name: &'a str,
     /// The graph its nodes induce, with their features.
@@ -88,11 +88,11 @@ pub struct Patch<'a> {
     pub nodes: &'a [NodeId],
     /// The whole graph, of which an embedder may read the rows of `nodes` and nothing else.
     pub whole: &'a Graph,
-    /// The seed that all patches share; each run has its own, see [`Patch::common_seed`].
+    /// The seed that all patches share; each run has its own, see [`PatchInput::common_seed`].
     pub seed: Seed,
 }
 
-impl Patch<'_> {
+impl PatchInput<'_> {
     /// The seed of what all patches share in one run, such as first weights.
     pub fn common_seed(&self, run: u32) -> Seed {
         // The children from 0 on are those of the patches.
@@ -108,7 +108,7 @@ pub struct Embedding {
     /// How they came about.
     pub record: Record,
     /// What was learned, for methods whose encoder can be applied to other nodes.
-    pub encoder: Option<Encoder<f32>>,
+    pub encoder: Option<HopsEncoder<f32>>,
 }
 
 /// How an embedding came about.
@@ -143,7 +143,7 @@ pub trait Embedder: Send + Sync {
     /// [`EmbedError`] if there are no coordinates, or they are not finite.
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         run: u32,
         seed: Seed,
@@ -165,7 +165,7 @@ pub trait Embedder: Send + Sync {
 }
 
 /// Checks that every coordinate is a number.
-fn check_finite(patch: &Patch<'_>, coordinates: &Matrix<f32>) -> Result<(), EmbedError> {
+fn check_finite(patch: &PatchInput<'_>, coordinates: &Matrix<f32>) -> Result<(), EmbedError> {
     let broken = |row: &usize| coordinates.row(*row).iter().any(|value| !value.is_finite());
     match (0..coordinates.num_rows()).find(broken) {
         None => Ok(()),

@@ -22,7 +22,7 @@ use super::best_of::{Candidate, Contest, RunRecord};
 use super::frame::Sources;
 use super::memory::PatchSize;
 use super::nn::clock::Clock;
-use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, Frame, Patch, digest};
+use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, Frame, PatchInput, digest};
 use crate::graph::{Graph, NodeId};
 use crate::partition::undirected;
 use crate::progress::Progress;
@@ -31,7 +31,7 @@ use crate::seed::{Seed, Stage};
 
 /// What the stage did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct EmbedSummary {
     /// Patches that were embedded now.
     pub embedded: Vec<usize>,
     /// Patches that were there already, made from the same inputs.
@@ -97,7 +97,7 @@ struct State {
 }
 
 /// The stage: patches of a graph, into a folder.
-struct Stage4<'a> {
+struct Scheduler<'a> {
     graph: &'a Graph,
     jobs: Vec<Job<'a>>,
     seed: Seed,
@@ -128,7 +128,7 @@ pub fn embed_patches(
     seed: Seed,
     folder: &Path,
     progress: &dyn Progress,
-) -> Result<Summary, EmbedError> {
+) -> Result<EmbedSummary, EmbedError> {
     config.check()?;
     let frame = Frame::prepare(&Sources { graph, clusters: None }, config, seed, folder, progress)?;
     embed_framed(graph, patches, only, (config, &frame), seed, folder, progress)
@@ -149,7 +149,7 @@ pub fn embed_framed(
     seed: Seed,
     folder: &Path,
     progress: &dyn Progress,
-) -> Result<Summary, EmbedError> {
+) -> Result<EmbedSummary, EmbedError> {
     check(config, patches.len())?;
     // Methods that read rows of the whole graph see edges in both directions.
     let graph = &*if config.reads_whole_rows() { undirected(graph) } else { Cow::Borrowed(graph) };
@@ -163,10 +163,10 @@ pub fn embed_framed(
     if let Some(path) = jobs.iter().find_map(|job| job.foreign(folder)) {
         return Err(EmbedError::Foreign { path });
     }
-    let stage = Stage4::new(graph, jobs, config, seed, folder, progress);
+    let stage = Scheduler::new(graph, jobs, config, seed, folder, progress);
     stage.run();
     let embedded = stage.into_result(kept.len())?;
-    Ok(Summary { embedded, kept: kept.iter().map(|job| job.index).collect() })
+    Ok(EmbedSummary { embedded, kept: kept.iter().map(|job| job.index).collect() })
 }
 
 fn check(config: &EmbedConfig, num_patches: usize) -> Result<(), EmbedError> {
@@ -247,7 +247,7 @@ fn read_record(folder: &Path, name: &str) -> Option<serde_json::Value> {
     serde_json::from_slice(&fs::read(folder.join(format!("{name}.json"))).ok()?).ok()
 }
 
-impl<'a> Stage4<'a> {
+impl<'a> Scheduler<'a> {
     fn new(
         graph: &'a Graph,
         jobs: Vec<Job<'a>>,
@@ -332,8 +332,13 @@ impl<'a> Stage4<'a> {
     fn embed(&self, unit: Unit) -> Result<Candidate, EmbedError> {
         let job = &self.jobs[unit.job];
         let graph = self.graph.subgraph(job.nodes);
-        let patch =
-            Patch { name: &job.name, graph: &graph, nodes: job.nodes, whole: self.graph, seed: self.seed };
+        let patch = PatchInput {
+            name: &job.name,
+            graph: &graph,
+            nodes: job.nodes,
+            whole: self.graph,
+            seed: self.seed,
+        };
         let patch_seed = self.seed.child(Stage::Embed, job.index as u64);
         let seed = patch_seed.child(Stage::Embed, u64::from(unit.run));
         let embedding = job.embedder.embed(&patch, job.config.dim, unit.run, seed, self.progress)?;

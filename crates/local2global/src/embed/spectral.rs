@@ -23,7 +23,7 @@ use super::nn::dense::TransposedProduct;
 use super::nn::propagation::propagation;
 use super::nn::subspace::{OVERSAMPLING, Subspace};
 use super::nn::{Matrix, SparseMatrix};
-use super::{EmbedError, Embedder, Embedding, Patch, Record, check_finite};
+use super::{EmbedError, Embedder, Embedding, PatchInput, Record, check_finite};
 use crate::graph::Graph;
 use crate::progress::Progress;
 use crate::seed::Seed;
@@ -44,7 +44,7 @@ impl Spectral {
 impl Embedder for Spectral {
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         _: u32,
         seed: Seed,
@@ -110,7 +110,8 @@ mod tests {
     fn embed(edges: Vec<[u32; 2]>, num_nodes: usize, dim: usize) -> Matrix<f32> {
         let graph = build(EdgeList::from_pairs(edges), num_nodes, &BuildOptions::default()).graph;
         let nodes: Vec<_> = graph.nodes().collect();
-        let patch = Patch { name: "patch-00000", graph: &graph, nodes: &nodes, whole: &graph, seed: Seed(1) };
+        let patch =
+            PatchInput { name: "patch-00000", graph: &graph, nodes: &nodes, whole: &graph, seed: Seed(1) };
         Spectral::new(20).embed(&patch, dim, 0, Seed(1), &Silent).unwrap().coordinates
     }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::frame::Sources;
 use super::hops::HopsFrame;
 use super::hops::late::{Late, Learned, late_embedding, turned};
-use super::hops::model::Encoder;
+use super::hops::model::HopsEncoder;
 use super::nn::Matrix;
 use super::schedule::{encoder_path, is_own};
-use super::{EmbedConfig, EmbedError, Frame, Summary, embed_framed};
+use super::{EmbedConfig, EmbedError, EmbedSummary, Frame, embed_framed};
 use crate::graph::{Graph, NodeId, store};
 use crate::npy;
 use crate::partition::{read_partition, undirected};
@@ -28,7 +28,7 @@ pub fn embed_run(
     only: Option<&[usize]>,
     seed: Seed,
     progress: &dyn Progress,
-) -> Result<Summary, EmbedError> {
+) -> Result<EmbedSummary, EmbedError> {
     let (graph, _) = store::open(&run.graph())?;
     let patches = patches_of(&run.patches(), &graph)?;
     let num_patches = patches.len();
@@ -104,7 +104,7 @@ pub fn embed_late_in(
     let weights = read_node_weights(folders.patches)?;
     let size = config.dim * config.dim;
     let learned = patches.iter().zip(&weights).enumerate().map(|(index, (nodes, weights))| {
-        let encoder = Encoder::read(&encoder_path(folders.embeddings, &patch_name(index)))?;
+        let encoder = HopsEncoder::read(&encoder_path(folders.embeddings, &patch_name(index)))?;
         // Rotations of both parts together say nothing about the first alone.
         let encoder = match common.walks {
             Some(_) => encoder,

@@ -11,7 +11,8 @@ use super::nn::train::{History, Model, Schedule, TrainError, train};
 use super::settings::ModelSettings;
 use super::vgae::Vgae;
 use super::{
-    EmbedConfig, EmbedError, EmbedMethod, Embedder, Embedding, Patch, Record, Start, Training, check_finite,
+    EmbedConfig, EmbedError, EmbedMethod, Embedder, Embedding, PatchInput, Record, Start, Training,
+    check_finite,
 };
 use crate::progress::Progress;
 use crate::seed::Seed;
@@ -44,7 +45,7 @@ impl Trained {
     }
 
     /// The model, with its first weights.
-    fn model(&self, patch: &Patch<'_>, dim: usize, run: u32, seed: Seed) -> Box<dyn Model<f32>> {
+    fn model(&self, patch: &PatchInput<'_>, dim: usize, run: u32, seed: Seed) -> Box<dyn Model<f32>> {
         let settings = ModelSettings { dim, ..self.settings };
         let start = match self.training.start {
             Start::Common => FirstWeights::Common(patch.common_seed(run), patch.nodes),
@@ -78,7 +79,7 @@ impl Trained {
 impl Embedder for Trained {
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         run: u32,
         seed: Seed,

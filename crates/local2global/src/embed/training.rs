@@ -18,7 +18,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::nn::input::Scaling;
-use super::{EmbedConfig, EmbedMethod, PatchConfig, Rates};
+use super::{EmbedConfig, EmbedMethod, PatchOverrides, Rates};
 
 /// Where the first weights of a patch come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ impl EmbedConfig {
     }
 }
 
-impl PatchConfig {
+impl PatchOverrides {
     /// Fills in all settings of training.
     fn settle(&mut self, training: &Training) {
         self.epochs = Some(training.epochs);

@@ -21,7 +21,7 @@ use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
 use super::nn::edges::View;
-use super::nn::encoder::Encoder;
+use super::nn::encoder::GcnEncoder;
 use super::nn::init::{FirstWeights, glorot_heads};
 use super::nn::layer::InputLayer;
 use super::nn::noise::fill_normal;
@@ -38,7 +38,7 @@ use crate::seed::Seed;
 pub struct Vgae<F> {
     /// Its output is mean and logarithm of the deviation; after drawing, mean and
     /// deviation.
-    encoder: Encoder<F>,
+    encoder: GcnEncoder<F>,
     non_edges: NonEdges,
     noise: Matrix<F>,
     z: Matrix<F>,
@@ -60,7 +60,7 @@ impl<F: Float> Vgae<F> {
         let num_non_edges = layer.edges.num_non_edges(settings.unseen.hide);
         Self {
             non_edges: NonEdges::with_pairs(layer.edges.trained(), num_non_edges),
-            encoder: Encoder::new(layer, first, second),
+            encoder: GcnEncoder::new(layer, first, second),
             noise: Matrix::zeros(num_nodes, dim),
             z: Matrix::zeros(num_nodes, dim),
             z_gradient: Matrix::zeros(num_nodes, dim),

@@ -15,8 +15,8 @@ use rand::seq::index;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::design::Source;
-use super::logistic::Problem;
+use super::design::ClassifierInput;
+use super::logistic::LogisticProblem;
 use super::quality::{Quality, Spread};
 use super::scaling::Scale;
 use super::split::is_labelled;
@@ -169,14 +169,14 @@ struct Outcome {
 /// others start from their weights.
 fn train_all(
     labels: &Labels,
-    sources: &ByContender<Source<'_>>,
+    sources: &ByContender<ClassifierInput<'_>>,
     splits: &[Split],
     l2: f64,
     progress: &dyn Progress,
 ) -> Result<Vec<Outcome>, EvaluateError> {
     let train = |contender: Contender, split: &Split, start: Option<&[f64]>| {
         super::check_not_cancelled(progress)?;
-        let model = Problem::new(sources[&contender], labels, &split.train, l2).fit(start);
+        let model = LogisticProblem::new(sources[&contender], labels, &split.train, l2).fit(start);
         let found = model.classify(&split.test);
         let quality = Quality::of(&truth(labels, &split.test), &found, labels.num_classes());
         progress.advance(1);

@@ -5,31 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::scaling::Scale;
-use super::{EvaluateError, Score, Split};
+use super::{EvaluateError, Score, Split, Task};
 use crate::graph::Graph;
-
-/// What an embedding can be scored on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Task {
-    /// Edges it was trained on.
-    Reconstruction,
-    /// Edges that were held out.
-    LinkPrediction,
-    /// Classes of nodes.
-    Classification,
-}
-
-impl Task {
-    /// The task as people call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Reconstruction => "reconstruction",
-            Self::LinkPrediction => "link prediction",
-            Self::Classification => "classification",
-        }
-    }
-}
 
 /// The settings of the stage, as in the table `[evaluate]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,14 +12,14 @@ use crate::linalg::dense::{Real, multiply, multiply_add, view, view_mut};
 
 /// What nodes are classified by.
 #[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
+pub enum ClassifierInput<'a> {
     /// Coordinates, or dense features.
     Dense(Coordinates<'a>, Scale),
     /// Sparse features.
     Sparse(&'a FeatureRows<'a>),
 }
 
-impl<'a> Source<'a> {
+impl<'a> ClassifierInput<'a> {
     /// The features of a graph, as a classifier takes them.
     pub fn of_features(rows: &'a FeatureRows<'a>) -> Self {
         match rows.features() {
@@ -48,19 +48,19 @@ pub(super) enum Design<'a> {
 }
 
 /// The rows of some nodes.
-pub(super) enum Rows<'a, F> {
+pub(super) enum DesignRows<'a, F> {
     /// With the 1, row after row.
     Dense(Vec<F>),
     Sparse(&'a FeatureRows<'a>, &'a [NodeId]),
 }
 
 impl<'a> Design<'a> {
-    pub(super) fn new(source: Source<'a>, training: &[NodeId]) -> Self {
+    pub(super) fn new(source: ClassifierInput<'a>, training: &[NodeId]) -> Self {
         match source {
-            Source::Dense(coordinates, scale) => {
+            ClassifierInput::Dense(coordinates, scale) => {
                 Self::Dense(coordinates, Scaling::of(coordinates, training, scale))
             }
-            Source::Sparse(rows) => Self::Sparse(rows),
+            ClassifierInput::Sparse(rows) => Self::Sparse(rows),
         }
     }
 
@@ -72,15 +72,15 @@ impl<'a> Design<'a> {
         }
     }
 
-    pub(super) fn rows<'n, F: Real>(&'n self, nodes: &'n [NodeId]) -> Rows<'n, F> {
+    pub(super) fn rows<'n, F: Real>(&'n self, nodes: &'n [NodeId]) -> DesignRows<'n, F> {
         match self {
-            Self::Dense(coordinates, scaling) => Rows::Dense(scaling.rows(*coordinates, nodes)),
-            Self::Sparse(rows) => Rows::Sparse(rows, nodes),
+            Self::Dense(coordinates, scaling) => DesignRows::Dense(scaling.rows(*coordinates, nodes)),
+            Self::Sparse(rows) => DesignRows::Sparse(rows, nodes),
         }
     }
 }
 
-impl<F: Real> Rows<'_, F> {
+impl<F: Real> DesignRows<'_, F> {
     /// `Z W` for these rows `Z`, and `W` with a row for each column and one for the 1.
     pub(super) fn multiply(&self, weights: &[F], columns: usize) -> Vec<F> {
         let width = weights.len() / columns;

@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::design::Source;
+use super::design::ClassifierInput;
 use super::feature_rows::FeatureRows;
 use super::scaling::Scale;
 use super::smoothed::smoothed;
@@ -42,10 +42,10 @@ impl<'a> Entry<'a> {
     }
 
     /// What nodes are classified by; none if it cannot tell classes, or has too many weights.
-    pub fn classifier_source(self, num_classes: usize, scale: Scale) -> Option<Source<'a>> {
+    pub fn classifier_source(self, num_classes: usize, scale: Scale) -> Option<ClassifierInput<'a>> {
         let source = match self {
-            Self::Rows(coordinates) => Source::Dense(coordinates, scale),
-            Self::Features(rows) => Source::of_features(rows),
+            Self::Rows(coordinates) => ClassifierInput::Dense(coordinates, scale),
+            Self::Features(rows) => ClassifierInput::of_features(rows),
             Self::Degrees(_) => return None,
         };
         (source.width().saturating_mul(num_classes) <= MAX_WEIGHTS).then_some(source)

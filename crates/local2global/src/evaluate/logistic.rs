@@ -27,7 +27,7 @@
 
 use rayon::prelude::*;
 
-use super::design::{Design, Source};
+use super::design::{ClassifierInput, Design};
 use super::scaling::{CHUNK, piece_rows, total};
 use crate::graph::labels::LabelKind;
 use crate::graph::{Labels, NodeId};
@@ -49,7 +49,7 @@ const MANY_WEIGHTS: usize = 1 << 14;
 
 /// A classifier to be fitted: nodes, what is known about them, and the penalty.
 #[derive(Clone, Debug)]
-pub struct Problem<'a> {
+pub struct LogisticProblem<'a> {
     design: Design<'a>,
     labels: &'a Labels,
     nodes: &'a [NodeId],
@@ -58,22 +58,22 @@ pub struct Problem<'a> {
 
 /// A fitted classifier.
 #[derive(Clone, Debug)]
-pub struct Model<'a> {
-    problem: Problem<'a>,
+pub struct LogisticModel<'a> {
+    problem: LogisticProblem<'a>,
     /// Where the fit ended; `point` has a row for each column, with a weight for each class, and
     /// last the row of intercepts.
     pub fit: Minimum,
 }
 
-impl<'a> Problem<'a> {
+impl<'a> LogisticProblem<'a> {
     /// A classifier for the given training nodes, all of which have a class.
-    pub fn new(source: Source<'a>, labels: &'a Labels, nodes: &'a [NodeId], penalty: f64) -> Self {
+    pub fn new(source: ClassifierInput<'a>, labels: &'a Labels, nodes: &'a [NodeId], penalty: f64) -> Self {
         Self { design: Design::new(source, nodes), labels, nodes, penalty }
     }
 
     /// Fits the classifier, in single precision where there are many nodes, from the weights of
     /// another if there are any.
-    pub fn fit(self, start: Option<&[f64]>) -> Model<'a> {
+    pub fn fit(self, start: Option<&[f64]>) -> LogisticModel<'a> {
         match self.nodes.len() < ROUGH_NODES {
             true => self.fit_in::<f64>(start, EXACT),
             false => self.fit_in::<f32>(start, ROUGH),
@@ -81,10 +81,10 @@ impl<'a> Problem<'a> {
     }
 
     /// Fits the classifier in a given precision.
-    pub fn fit_in<F: Real>(self, start: Option<&[f64]>, limits: Limits) -> Model<'a> {
+    pub fn fit_in<F: Real>(self, start: Option<&[f64]>, limits: Limits) -> LogisticModel<'a> {
         let start = start.map_or_else(|| vec![0.0; self.num_weights()], <[f64]>::to_vec);
         let fit = minimise(start, limits, |weights, gradient| self.objective::<F>(weights, gradient));
-        Model { problem: self, fit }
+        LogisticModel { problem: self, fit }
     }
 
     /// The number of weights: for each class one a column, and the intercept.
@@ -161,7 +161,7 @@ fn residual(labels: &Labels, node: NodeId, logits: &mut [f64]) -> f64 {
     }
 }
 
-impl Model<'_> {
+impl LogisticModel<'_> {
     /// The classes of some nodes: the likeliest of each, or, where nodes can have any number,
     /// all that are likelier than not. One row of truth values per node.
     pub fn classify(&self, nodes: &[NodeId]) -> Vec<bool> {
@@ -206,8 +206,8 @@ mod tests {
 
     const TIGHT: Limits = Limits { tolerance: 1e-10, max_steps: 2000, rounding: 1e-14 };
 
-    fn dense(values: &[f32], dim: usize) -> Source<'_> {
-        Source::Dense(Coordinates::new(values, dim), Scale::Columns)
+    fn dense(values: &[f32], dim: usize) -> ClassifierInput<'_> {
+        ClassifierInput::Dense(Coordinates::new(values, dim), Scale::Columns)
     }
 
     fn all(count: usize) -> Vec<NodeId> {
@@ -230,7 +230,7 @@ mod tests {
             let (values, kinds) = random_data(seed);
             let nodes = all(50);
             for labels in &kinds {
-                let problem = Problem::new(dense(&values, 4), labels, &nodes, 0.7);
+                let problem = LogisticProblem::new(dense(&values, 4), labels, &nodes, 0.7);
                 let mut random = Seed(seed).stream(Stage::Evaluate, 9);
                 let weights: Vec<f64> =
                     (0..problem.num_weights()).map(|_| random.random::<f64>() - 0.5).collect();
@@ -256,7 +256,7 @@ mod tests {
             let (values, kinds) = random_data(seed);
             let nodes = all(50);
             for labels in &kinds {
-                let problem = Problem::new(dense(&values, 4), labels, &nodes, 1.0);
+                let problem = LogisticProblem::new(dense(&values, 4), labels, &nodes, 1.0);
                 let model = problem.clone().fit_in::<f64>(None, TIGHT);
                 assert!(model.fit.converged && model.fit.gradient <= 1e-10, "{:?}", model.fit);
                 let mut gradient = vec![0.0; problem.num_weights()];
@@ -279,8 +279,9 @@ mod tests {
         let labels = Labels::single((0..20).map(|k| i32::from(k >= 10)).collect::<Vec<_>>().into(), vec![]);
         let nodes = all(20);
         for penalty in [0.1, 1.0, 10.0] {
-            let fit =
-                Problem::new(dense(&values, 1), &labels, &nodes, penalty).fit_in::<f64>(None, TIGHT).fit;
+            let fit = LogisticProblem::new(dense(&values, 1), &labels, &nodes, penalty)
+                .fit_in::<f64>(None, TIGHT)
+                .fit;
             let (mut low, mut high) = (0.0, 1000.0);
             for _ in 0..200 {
                 let w: f64 = 0.5 * (low + high);
@@ -304,7 +305,7 @@ mod tests {
             .collect();
         let labels = Labels::single((0..300).map(|k| k % 3).collect::<Vec<_>>().into(), vec![]);
         let nodes = all(300);
-        let model = Problem::new(dense(&values, 2), &labels, &nodes[..30], 1.0).fit(None);
+        let model = LogisticProblem::new(dense(&values, 2), &labels, &nodes[..30], 1.0).fit(None);
         assert!(model.fit.converged);
         let classes = model.classify(&nodes);
         assert!(classes.iter().enumerate().all(|(place, &has)| has == (place % 3 == place / 3 % 3)));
@@ -318,7 +319,7 @@ mod tests {
         let indicators: Vec<u8> = values.iter().map(|&x| u8::from(x > 0.0)).collect();
         let labels = Labels::multi(indicators.clone().into(), 2, vec![]);
         let nodes = all(64);
-        let model = Problem::new(dense(&values, 2), &labels, &nodes, 0.1).fit(None);
+        let model = LogisticProblem::new(dense(&values, 2), &labels, &nodes, 0.1).fit(None);
         assert!(model.classify(&nodes).iter().zip(&indicators).all(|(&has, &should)| has == (should == 1)));
     }
 
@@ -331,8 +332,8 @@ mod tests {
             .flat_map(|row| [0.6 * row[0] - 0.8 * row[1], 0.8 * row[0] + 0.6 * row[1], row[3], -row[2]])
             .collect();
         let value = |values: &[f32]| {
-            let source = Source::Dense(Coordinates::new(values, 4), Scale::Common);
-            Problem::new(source, &labels, &nodes, 1.0).fit_in::<f64>(None, TIGHT).fit.value
+            let source = ClassifierInput::Dense(Coordinates::new(values, 4), Scale::Common);
+            LogisticProblem::new(source, &labels, &nodes, 1.0).fit_in::<f64>(None, TIGHT).fit.value
         };
         assert!((value(&values) - value(&turned)).abs() < 1e-6);
     }
@@ -363,7 +364,7 @@ mod tests {
         let (features, labels) = words(400, 1);
         let rows = FeatureRows::new(&features);
         let nodes = all(400);
-        let problem = Problem::new(Source::of_features(&rows), &labels, &nodes[..200], 1.0);
+        let problem = LogisticProblem::new(ClassifierInput::of_features(&rows), &labels, &nodes[..200], 1.0);
         let weights: Vec<f64> = (0..problem.num_weights()).map(|k| (k as f64).sin()).collect();
         let mut gradient = vec![0.0; weights.len()];
         problem.objective::<f64>(&weights, &mut gradient);
@@ -388,7 +389,12 @@ mod tests {
         let rows = FeatureRows::new(&features);
         let nodes = all(6000);
         let problem = |from: usize| {
-            Problem::new(Source::of_features(&rows), &labels, &nodes[from..from + ROUGH_NODES], 1.0)
+            LogisticProblem::new(
+                ClassifierInput::of_features(&rows),
+                &labels,
+                &nodes[from..from + ROUGH_NODES],
+                1.0,
+            )
         };
         let exact = problem(0).fit_in::<f64>(None, EXACT);
         let rough = problem(0).fit(None);
@@ -408,7 +414,10 @@ mod tests {
         let nodes = all(50);
         let widened: Vec<f32> = values.chunks_exact(4).flat_map(|row| [row, &[7.0]].concat()).collect();
         let value = |values: &[f32], dim| {
-            Problem::new(dense(values, dim), &labels, &nodes, 1.0).fit_in::<f64>(None, TIGHT).fit.value
+            LogisticProblem::new(dense(values, dim), &labels, &nodes, 1.0)
+                .fit_in::<f64>(None, TIGHT)
+                .fit
+                .value
         };
         assert!((value(&values, 4) - value(&widened, 5)).abs() < 1e-12);
     }

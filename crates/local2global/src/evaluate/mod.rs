@@ -22,6 +22,8 @@
 
 mod config;
 
+mod task;
+
 mod error;
 
 mod split;
@@ -58,7 +60,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use classification::ClassificationScores;
-pub use config::{EvaluateConfig, Task};
+pub use config::EvaluateConfig;
 pub use contender::{ByContender, Contender};
 pub use entry::Entry;
 pub use error::EvaluateError;
@@ -69,6 +71,7 @@ pub use quality::{Quality, Spread};
 pub use reconstruction::PairScores;
 pub use scaling::Scale;
 pub use split::Split;
+pub use task::Task;
 
 pub use crate::score::{Coordinates, Score, ranking};
 

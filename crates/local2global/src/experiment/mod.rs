@@ -53,6 +53,8 @@ mod named;
 
 mod panel;
 
+mod patch_set;
+
 mod score;
 
 mod setting;
@@ -74,9 +76,9 @@ pub use table::{Row, SettingSummary, Table};
 use std::borrow::Cow;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::config::Config;
+use crate::config::{Config, ExperimentConfig};
 use crate::embed::memory::PatchSize;
 use crate::embed::{EmbedConfig, EmbedMethod};
 use crate::evaluate::reconstruction::sample_non_edges;
@@ -88,41 +90,18 @@ use crate::seed::Stage;
 use split::make_splits;
 use trial::{TrainSeconds, Trials};
 
-/// The settings of the experiment: the table `[experiment]`.
-///
-/// They take the place of `embed.dim` and `embed.runs`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ExperimentConfig {
-    /// The dimensions to embed in.
-    pub dims: Vec<usize>,
-    /// How often the graph and each patch are embedded; the best is kept.
-    pub runs: u32,
-    /// How many splits of the edges links and classes are predicted on; 0 leaves reconstruction
-    /// alone, as in the paper.
-    pub splits: u32,
-}
-
-impl Default for ExperimentConfig {
-    fn default() -> Self {
-        Self { dims: vec![2, 4, 8, 16, 32, 64, 128], runs: 10, splits: 3 }
-    }
-}
-
-impl ExperimentConfig {
-    /// The dimensions, ascending, each once.
-    fn ascending_dims(&self) -> Result<Vec<usize>, ExperimentError> {
-        let mut dims = self.dims.clone();
-        dims.sort_unstable();
-        dims.dedup();
-        match dims.first() {
-            Some(&first) if first > 0 => Ok(dims),
-            _ => Err(ExperimentError::Setting {
-                key: "experiment.dims",
-                found: format!("{:?}", self.dims),
-                needed: "one or more numbers from 1",
-            }),
-        }
+/// The dimensions to embed in, ascending, each once.
+fn ascending_dims(config: &ExperimentConfig) -> Result<Vec<usize>, ExperimentError> {
+    let mut dims = config.dims.clone();
+    dims.sort_unstable();
+    dims.dedup();
+    match dims.first() {
+        Some(&first) if first > 0 => Ok(dims),
+        _ => Err(ExperimentError::Setting {
+            key: "experiment.dims",
+            found: format!("{:?}", config.dims),
+            needed: "one or more numbers from 1",
+        }),
     }
 }
 
@@ -175,7 +154,7 @@ pub fn experiment(
     mut finished: impl FnMut(&Finished<'_>),
 ) -> Result<Table, ExperimentError> {
     let settings = config.experiment.clone().unwrap_or_default();
-    let dims = settings.ascending_dims()?;
+    let dims = ascending_dims(&settings)?;
     let embed = EmbedConfig { runs: settings.runs, ..config.embed.clone() };
     check(graph, config, &embed, &dims)?;
     if settings.splits > 0 {
@@ -263,7 +242,7 @@ mod tests {
     #[test]
     fn dimensions_are_put_in_order() {
         let dims =
-            |dims: &[usize]| ExperimentConfig { dims: dims.to_vec(), ..Default::default() }.ascending_dims();
+            |dims: &[usize]| ascending_dims(&ExperimentConfig { dims: dims.to_vec(), ..Default::default() });
         assert_eq!(dims(&[8, 2, 8, 4]).unwrap(), [2, 4, 8]);
         let error = dims(&[4, 0]).unwrap_err().to_string();
         assert_eq!(error, "setting `experiment.dims` is [4, 0]; needed one or more numbers from 1");

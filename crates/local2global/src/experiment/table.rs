@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::patch_set::PatchSet;
 use super::score::SplitScores;
-use super::setting::PatchSet;
 use super::trial::Trials;
 use super::{Curves, SplitSummary};
 use crate::align::Centroid;

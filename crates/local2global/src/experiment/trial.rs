@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::named::Named;
-use super::setting::PatchSet;
+use super::patch_set::PatchSet;
 use super::{ExperimentError, Setting};
 use crate::align::files::read_transforms;
-use crate::align::{AlignPaths, Rows, align_files};
+use crate::align::{AlignPaths, EmbeddingRows, align_files};
 use crate::config::Config;
 use crate::embed::frame::Sources;
-use crate::embed::{EmbedConfig, EmbedMethod, Frame, StitchedFolders, Summary, embed_framed, embed_late_in};
+use crate::embed::{
+    EmbedConfig, EmbedMethod, EmbedSummary, Frame, StitchedFolders, embed_framed, embed_late_in,
+};
 use crate::graph::{Graph, NodeId};
 use crate::partition::Partition;
 use crate::progress::Progress;
@@ -127,7 +129,7 @@ impl<'a> Trials<'a> {
         &self,
         (config, frame): (&EmbedConfig, &Frame),
         progress: &dyn Progress,
-    ) -> Result<Summary, ExperimentError> {
+    ) -> Result<EmbedSummary, ExperimentError> {
         // Settings of single patches are not meant for the whole.
         let config = EmbedConfig { patches: Default::default(), ..config.clone() };
         let dim = config.dim;
@@ -142,7 +144,7 @@ impl<'a> Trials<'a> {
         set: &PatchSet,
         embed: (&EmbedConfig, &Frame),
         progress: &dyn Progress,
-    ) -> Result<Summary, ExperimentError> {
+    ) -> Result<EmbedSummary, ExperimentError> {
         let (dim, setting, seed) = (embed.0.dim, set.setting, self.seed());
         let run = self.run_dir(dim, setting.name());
         let (patches, embeddings, alignment) = (set.run.patches(), run.embeddings(), run.alignment());
@@ -153,7 +155,7 @@ impl<'a> Trials<'a> {
             coords: embeddings.clone(),
             edges: Some(patches.join("patch_graph.npy")),
             out: alignment.clone(),
-            rows: Rows::EveryNode,
+            rows: EmbeddingRows::EveryNode,
         };
         let failed = |source| ExperimentError::Align { dim, setting, source: Box::new(source) };
         align_files(&paths, &set.align, seed, progress).map_err(failed)?;

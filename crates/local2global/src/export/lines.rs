@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use super::Vectors;
 use crate::graph::NodeId;
-use crate::graph::write::{Packed, Packing};
 use crate::progress::Progress;
 use crate::run_dir::{FileError, write_atomically};
+use crate::write::{Packed, Packing};
 
 /// Lines that one thread formats at a time.
 const PIECE: usize = 256;

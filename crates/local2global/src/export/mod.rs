@@ -35,11 +35,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::graph::write::Packing;
 use crate::graph::{Labels, NodeId, NodeIds, store};
 use crate::npy::{self, NpyError};
 use crate::progress::Progress;
 use crate::run_dir::RunDir;
+use crate::write::Packing;
 
 /// A format that embeddings are exported in.
 ///

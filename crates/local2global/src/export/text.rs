@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::lines::{push_row, write_lines};
 use super::{ExportError, Vectors};
-use crate::graph::write::push_name;
 use crate::progress::Progress;
+use crate::write::push_name;
 
 /// Writes vectors as text with the given separator.
 ///

@@ -118,14 +118,14 @@ pub fn build<I: NodeIndex>(edges: EdgeList<I>, num_nodes: usize, options: &Build
 }
 
 /// Rows of entries, ascending by target, each target once.
-struct Rows<E> {
+struct SortedRows<E> {
     offsets: Vec<u64>,
     entries: Vec<E>,
 }
 
-impl<E> Rows<E> {
-    fn map<F>(self, f: impl FnMut(E) -> F) -> Rows<F> {
-        Rows { offsets: self.offsets, entries: self.entries.into_iter().map(f).collect() }
+impl<E> SortedRows<E> {
+    fn map<F>(self, f: impl FnMut(E) -> F) -> SortedRows<F> {
+        SortedRows { offsets: self.offsets, entries: self.entries.into_iter().map(f).collect() }
     }
 }
 
@@ -344,7 +344,7 @@ fn sorted_rows<I: NodeIndex, E: Entry<I>>(
     num_nodes: usize,
     weighted: bool,
     options: &BuildOptions,
-) -> Rows<E> {
+) -> SortedRows<E> {
     let buckets = Buckets::new(num_nodes);
     let pieces = sort_into_pieces(edges, weighted, buckets, options);
     let bucket_len = |bucket| pieces.iter().map(|piece| piece.range(bucket).len()).sum();
@@ -406,7 +406,7 @@ fn fill_bucket<I: NodeIndex, E: Entry<I>>(
 }
 
 /// Moves the merged rows of all buckets together.
-fn close_gaps<E: Copy>(mut entries: Vec<E>, bucket_lens: &[usize], row_lens: &[Vec<u32>]) -> Rows<E> {
+fn close_gaps<E: Copy>(mut entries: Vec<E>, bucket_lens: &[usize], row_lens: &[Vec<u32>]) -> SortedRows<E> {
     let mut offsets = vec![0_u64];
     let (mut start, mut end) = (0, 0);
     for (&bucket_len, lens) in bucket_lens.iter().zip(row_lens) {
@@ -421,7 +421,7 @@ fn close_gaps<E: Copy>(mut entries: Vec<E>, bucket_lens: &[usize], row_lens: &[V
     }
     entries.truncate(end);
     entries.shrink_to_fit();
-    Rows { offsets, entries }
+    SortedRows { offsets, entries }
 }
 
 #[cfg(test)]

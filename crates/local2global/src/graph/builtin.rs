@@ -39,14 +39,14 @@ pub fn open(
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
     match locate(name, folders)? {
-        Source::BuiltIn(bytes) => load_built_in("built-in cora", bytes, config, progress),
-        Source::File(path) => load(&path, config, progress),
+        GraphLocation::BuiltIn(bytes) => load_built_in("built-in cora", bytes, config, progress),
+        GraphLocation::File(path) => load(&path, config, progress),
     }
 }
 
 /// Where a graph comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum GraphLocation {
     /// It is part of the program.
     BuiltIn(&'static [u8]),
     /// A file, which may or may not exist.
@@ -57,17 +57,17 @@ pub enum Source {
 ///
 /// # Errors
 /// [`ReadError`] for a known name without its file: which file is wanted and where.
-pub fn locate(name: &str, folders: &[PathBuf]) -> Result<Source, ReadError> {
+pub fn locate(name: &str, folders: &[PathBuf]) -> Result<GraphLocation, ReadError> {
     if Path::new(name).exists() || !NAMES.contains(&name) {
-        return Ok(Source::File(name.into()));
+        return Ok(GraphLocation::File(name.into()));
     }
     if name == "cora" {
-        return Ok(Source::BuiltIn(CORA));
+        return Ok(GraphLocation::BuiltIn(CORA));
     }
     let spellings = [format!("{name}.npz"), format!("{}.npz", name.replace('-', "_"))];
     let candidates = folders.iter().flat_map(|folder| spellings.iter().map(move |file| folder.join(file)));
     match candidates.into_iter().find(|file| file.exists()) {
-        Some(file) => Ok(Source::File(file)),
+        Some(file) => Ok(GraphLocation::File(file)),
         None => {
             let places = folders.iter().map(|folder| folder.display().to_string()).collect();
             let [file, _] = spellings;

@@ -9,7 +9,7 @@ use super::builder::{BuildOptions, Built, Dropped, build};
 use super::component::Components;
 use super::held_out::{HoldOutError, hold_out};
 use super::io::{
-    self, FeatureTable, Header, IdKind, Input, LabelTable, Numbered, NumberedEdges, Problem, ReadError,
+    self, FeatureTable, HeaderRow, IdKind, Input, LabelTable, Numbered, NumberedEdges, Problem, ReadError,
 };
 use super::{Duplicates, Graph, NodeIds};
 use crate::progress::Progress;
@@ -36,7 +36,7 @@ pub struct GraphConfig {
     /// What happens to an edge that is listed more than once.
     pub duplicates: Duplicates,
     /// Whether the first line of a text file names its columns.
-    pub header: Header,
+    pub header: HeaderRow,
     /// Whether the node ids of a text file are integers or text.
     pub ids: IdKind,
     /// A file of node features.
@@ -64,7 +64,7 @@ impl Default for GraphConfig {
             symmetrise,
             self_loops,
             duplicates,
-            header: Header::Auto,
+            header: HeaderRow::Auto,
             ids: IdKind::Auto,
             features: None,
             labels: None,
@@ -112,7 +112,7 @@ pub struct Loaded {
     /// The graph.
     pub graph: Graph,
     /// Counts of the graph and of what was left out.
-    pub summary: Summary,
+    pub summary: GraphSummary,
     /// How long it took.
     pub seconds: LoadSeconds,
 }
@@ -124,7 +124,7 @@ impl Loaded {
     /// As [`hold_out`].
     pub fn hold_out(self, share: f64, seed: Seed) -> Result<Self, HoldOutError> {
         let graph = hold_out(self.graph, share, seed)?;
-        let summary = Summary::of(&graph, self.summary.components, self.summary.dropped);
+        let summary = GraphSummary::of(&graph, self.summary.components, self.summary.dropped);
         Ok(Self { graph, summary, seconds: self.seconds })
     }
 }
@@ -142,7 +142,7 @@ pub struct LoadSeconds {
 
 /// Counts: what is in the graph, and what was left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct GraphSummary {
     /// Nodes of the graph.
     pub nodes: usize,
     /// Edges of the graph; an undirected one counts once.
@@ -162,7 +162,7 @@ pub struct Summary {
     /// Connected components of the input.
     pub components: usize,
     /// Neighbours of a node: fewest, mean, most.
-    pub degree: Degrees,
+    pub degree: DegreeRange,
     /// Nodes without neighbours.
     pub isolated_nodes: usize,
     /// Edges held out for link prediction, which the graph does not have.
@@ -179,7 +179,7 @@ fn is_zero(count: &usize) -> bool {
 /// Neighbours of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct Degrees {
+pub struct DegreeRange {
     pub min: usize,
     pub mean: f64,
     pub max: usize,
@@ -278,7 +278,7 @@ fn number_and_build(num_rows: Option<usize>, edges: io::RawEdges, config: &Graph
     (built, ids)
 }
 
-fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph, Summary) {
+fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph, GraphSummary) {
     let components = Components::of(&graph);
     let (nodes_before, edges_before) = (graph.num_nodes(), graph.num_edges());
     let graph = match component {
@@ -292,11 +292,11 @@ fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph
         edges: edges_before - graph.num_edges(),
         listed,
     };
-    let summary = Summary::of(&graph, components.len(), dropped);
+    let summary = GraphSummary::of(&graph, components.len(), dropped);
     (graph, summary)
 }
 
-impl Summary {
+impl GraphSummary {
     /// The summary of a part of the graph.
     pub fn of_part(&self, part: &Graph) -> Self {
         Self::of(part, self.components, self.dropped)
@@ -304,7 +304,7 @@ impl Summary {
 
     fn of(graph: &Graph, components: usize, dropped: DroppedTotals) -> Self {
         let degrees = || graph.nodes().map(|node| graph.degree(node));
-        let degree = Degrees {
+        let degree = DegreeRange {
             min: degrees().min().unwrap_or(0),
             mean: graph.num_directed_edges() as f64 / graph.num_nodes().max(1) as f64,
             max: degrees().max().unwrap_or(0),

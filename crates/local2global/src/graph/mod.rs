@@ -43,10 +43,6 @@ pub mod builtin;
 
 pub mod store;
 
-pub mod generate;
-
-pub mod write;
-
 use std::fmt;
 
 use bytemuck::{Pod, Zeroable};

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::features::{DenseFeatures, SparseFeatures};
 use super::labels::LabelKind;
-use super::load::Summary;
+use super::load::GraphSummary;
 use super::sample::Pair;
 use super::{Features, Graph, GraphError, HeldOut, Labels, NodeIds, StringTable, Targets};
 use crate::npy::{self, Element, NpyError};
@@ -54,7 +54,7 @@ pub enum StoreError {
 pub struct Description {
     /// The counts.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: GraphSummary,
     /// How features are stored.
     pub feature_layout: Layout,
 }
@@ -96,7 +96,7 @@ const HELD_OUT_NON_EDGES: &str = "held_out_non_edges.npy";
 ///
 /// # Errors
 /// [`FileError`] if a file cannot be written; the folder then holds no finished graph.
-pub fn write(folder: &Path, graph: &Graph, summary: &Summary) -> Result<(), FileError> {
+pub fn write(folder: &Path, graph: &Graph, summary: &GraphSummary) -> Result<(), FileError> {
     for stale in std::iter::once(&DESCRIPTION).chain(&ARRAYS) {
         remove_if_there(&folder.join(stale))?;
     }
@@ -218,7 +218,7 @@ fn read_description(folder: &Path) -> Result<Description, StoreError> {
     serde_json::from_str(&text).map_err(damaged(folder, DESCRIPTION))
 }
 
-fn check_counts(graph: Graph, summary: &Summary) -> Result<Graph, GraphError> {
+fn check_counts(graph: Graph, summary: &GraphSummary) -> Result<Graph, GraphError> {
     let counts = [
         ("nodes", graph.num_nodes(), summary.nodes),
         ("stored edges", graph.num_directed_edges(), summary.directed_edges),

@@ -8,28 +8,11 @@
 use std::io::Read;
 
 use super::NpyError;
-use super::write::Element;
+use super::element::{Element, Kind};
 
 /// Headers of plain arrays take some 100 bytes; a longer one describes a record type,
 /// or wants to exhaust memory.
 const MAX_HEADER_BYTES: usize = 1024;
-
-/// The kind of values an array holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Signed integers.
-    Int,
-    /// Unsigned integers.
-    Uint,
-    /// Floating-point numbers.
-    Float,
-    /// Truth values, one byte each.
-    Bool,
-    /// Text of fixed width, four bytes a character.
-    Unicode,
-    /// Text of fixed width, one byte a character.
-    Bytes,
-}
 
 /// The type of one element: its kind, its size and its byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +27,7 @@ pub struct Dtype {
 
 /// What the header of a `.npy` file says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Header {
+pub struct ArrayHeader {
     /// The element type.
     pub dtype: Dtype,
     /// The element type as NumPy spells it, for messages.
@@ -57,7 +40,7 @@ pub struct Header {
     pub data_start: usize,
 }
 
-impl Header {
+impl ArrayHeader {
     /// Reads the header and leaves `source` at the first value.
     ///
     /// # Errors
@@ -205,11 +188,11 @@ impl Dtype {
 mod tests {
     use super::*;
 
-    fn header(text: &str) -> Result<Header, NpyError> {
+    fn header(text: &str) -> Result<ArrayHeader, NpyError> {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
         bytes.extend((text.len() as u16).to_le_bytes());
         bytes.extend(text.as_bytes());
-        Header::read(&mut &bytes[..])
+        ArrayHeader::read(&mut &bytes[..])
     }
 
     #[test]
@@ -235,7 +218,7 @@ mod tests {
     #[test]
     fn an_absurd_header_length_is_refused_before_it_is_read() {
         let bytes = b"\x93NUMPY\x02\x00\xff\xff\xff\xff{";
-        let error = Header::read(&mut &bytes[..]).unwrap_err();
+        let error = ArrayHeader::read(&mut &bytes[..]).unwrap_err();
         assert!(error.to_string().contains("4294967295 bytes"), "{error}");
     }
 

@@ -1,11 +1,13 @@
 //! NumPy's `.npy` files: the arrays of a run folder and of many inputs.
 //!
 //! A file is a short header (type, shape, order), padded to 64 bytes, and the raw
-//! values. [`Header`] reads the header, after its length has been checked, so that an
+//! values. [`ArrayHeader`] reads the header, after its length has been checked, so that an
 //! absurd one costs nothing; [`read`] turns the values
 //! into the type that is wanted, one block at a time, so that memory grows only with
 //! what is really there; [`map`] uses them where they lie; [`write()`] writes them.
 //! Pickled Python objects are never loaded.
+
+mod element;
 
 mod header;
 
@@ -13,10 +15,11 @@ mod read;
 
 mod write;
 
-pub use header::{Dtype, Header, Kind};
+pub use element::{Element, Kind};
+pub use header::{ArrayHeader, Dtype};
 pub use read::{ArrayReader, open, read};
 pub(crate) use write::header;
-pub use write::{Element, Writer, write};
+pub use write::{Writer, write};
 
 use std::fs::File;
 use std::path::Path;
@@ -90,7 +93,7 @@ impl<T: bytemuck::Pod> Array<T> {
 /// more than one axis, Fortran order; and the errors of reading a header.
 pub fn map<T: Element>(path: &Path) -> Result<Array<T>, NpyError> {
     let mut file = File::open(path)?;
-    let header = Header::read(&mut file)?;
+    let header = ArrayHeader::read(&mut file)?;
     header.check_exact::<T>()?;
     let len = header.num_values()?;
     let available = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use super::header::{Dtype, Header, Kind};
-use super::write::Element;
+use super::element::{Element, Kind};
+use super::header::{ArrayHeader, Dtype};
 use super::{Array, NpyError};
 
 /// Values are read and converted in blocks of this many bytes.
@@ -14,7 +14,7 @@ const BLOCK_BYTES: usize = 1 << 16;
 /// An array whose header has been read, and whose values come next.
 #[derive(Debug)]
 pub struct ArrayReader<R> {
-    header: Header,
+    header: ArrayHeader,
     source: R,
 }
 
@@ -46,15 +46,15 @@ impl<R: Read> ArrayReader<R> {
     /// Reads the header; the values stay in `source` until they are asked for.
     ///
     /// # Errors
-    /// As [`Header::read`].
+    /// As [`ArrayHeader::read`].
     pub fn new(mut source: R) -> Result<Self, NpyError> {
-        let header = Header::read(&mut source)?;
+        let header = ArrayHeader::read(&mut source)?;
         header.num_values()?;
         Ok(Self { header, source })
     }
 
     /// What the header says.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &ArrayHeader {
         &self.header
     }
 
@@ -157,7 +157,7 @@ impl<R: Read> ArrayReader<R> {
     }
 }
 
-impl Header {
+impl ArrayHeader {
     /// Turns values as they lie in the file into C order.
     fn c_ordered<T>(&self, values: Vec<T>) -> Vec<T> {
         let [rows, columns] = self.shape[..] else { return values };

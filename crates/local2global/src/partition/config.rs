@@ -14,7 +14,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Fennel, Given, Graph, Louvain, Metis, Partition, PartitionError, Partitioner};
+use super::{Fennel, GivenClusters, Graph, Louvain, Metis, Partition, PartitionError, Partitioner};
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -62,7 +62,7 @@ pub enum PartitionMethod {
     /// Communities of high modularity.
     Louvain(Louvain),
     /// Clusters that somebody else made.
-    Given(Given),
+    Given(GivenClusters),
 }
 
 /// The settings of the stage.

@@ -112,7 +112,7 @@ impl Fennel {
         order: &Sequence,
         progress: &dyn Progress,
     ) -> Result<Vec<u32>, PartitionError> {
-        let rows = Rows { offsets: graph.offsets(), targets, weights: graph.weights() };
+        let rows = GraphRows { offsets: graph.offsets(), targets, weights: graph.weights() };
         let limit = self.limit(graph.num_nodes(), num_clusters) as u32;
         let prices = self.prices(graph, num_clusters, limit);
         let mut stream = Stream::new(rows, num_clusters, limit);
@@ -148,13 +148,13 @@ impl Fennel {
 
 /// The rows of a graph, with the width of its targets known.
 #[derive(Clone, Copy)]
-struct Rows<'a, I> {
+struct GraphRows<'a, I> {
     offsets: &'a [u64],
     targets: &'a [I],
     weights: Option<&'a [f32]>,
 }
 
-impl<'a, I> Rows<'a, I> {
+impl<'a, I> GraphRows<'a, I> {
     #[inline]
     fn range(&self, node: usize) -> std::ops::Range<usize> {
         self.offsets[node] as usize..self.offsets[node + 1] as usize
@@ -168,7 +168,7 @@ impl<'a, I> Rows<'a, I> {
 
 /// The clusters while nodes are placed.
 struct Stream<'a, I> {
-    rows: Rows<'a, I>,
+    rows: GraphRows<'a, I>,
     /// The cluster of each node, or `num_clusters` as long as it has none.
     clusters: Vec<u32>,
     loads: Loads,
@@ -181,7 +181,7 @@ struct Stream<'a, I> {
 }
 
 impl<'a, I: NodeIndex> Stream<'a, I> {
-    fn new(rows: Rows<'a, I>, num_clusters: usize, limit: u32) -> Self {
+    fn new(rows: GraphRows<'a, I>, num_clusters: usize, limit: u32) -> Self {
         let num_nodes = rows.offsets.len() - 1;
         let mut weights = vec![0.0; num_clusters];
         // Never zero, so that the missing cluster is never touched.

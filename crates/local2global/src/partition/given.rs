@@ -28,13 +28,13 @@ use crate::seed::Seed;
 /// Where given clusters are found: in the labels, unless there is a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Given {
+pub struct GivenClusters {
     /// A file with a cluster for each node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
 
-impl Partitioner for Given {
+impl Partitioner for GivenClusters {
     fn partition(
         &self,
         graph: &Graph,
@@ -153,7 +153,7 @@ mod tests {
         build(edges, 3, &BuildOptions::default()).graph
     }
 
-    fn clusters(given: &Given, graph: &Graph) -> Result<Vec<u32>, String> {
+    fn clusters(given: &GivenClusters, graph: &Graph) -> Result<Vec<u32>, String> {
         let found = given.partition(graph, 1, Seed(0), &Silent);
         found.map(|found| found.clusters().to_vec()).map_err(|error| error.to_string())
     }
@@ -163,17 +163,17 @@ mod tests {
         let with = |classes: Vec<i32>| {
             path_of_three().with_labels(Some(Labels::single(classes.into(), vec![]))).unwrap()
         };
-        assert_eq!(clusters(&Given::default(), &with(vec![5, 0, 5])).unwrap(), [1, 0, 1]);
-        let missing = clusters(&Given::default(), &with(vec![5, UNKNOWN, 5])).unwrap_err();
+        assert_eq!(clusters(&GivenClusters::default(), &with(vec![5, 0, 5])).unwrap(), [1, 0, 1]);
+        let missing = clusters(&GivenClusters::default(), &with(vec![5, UNKNOWN, 5])).unwrap_err();
         assert_eq!(missing, "node `1` has no cluster in the labels");
-        assert!(clusters(&Given::default(), &path_of_three()).unwrap_err().contains("no labels"));
+        assert!(clusters(&GivenClusters::default(), &path_of_three()).unwrap_err().contains("no labels"));
     }
 
     #[test]
     fn an_array_gives_a_cluster_for_each_row() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clusters.npy");
-        let given = Given { file: Some(path.clone()) };
+        let given = GivenClusters { file: Some(path.clone()) };
         write_array(&path, &[3], &[7_i64, -2, 7]).unwrap();
         assert_eq!(clusters(&given, &path_of_three()).unwrap(), [1, 0, 1]);
         write_array(&path, &[2], &[7_i64, 2]).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     fn a_text_names_nodes_and_clusters() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clusters.csv");
-        let given = Given { file: Some(path.clone()) };
+        let given = GivenClusters { file: Some(path.clone()) };
         std::fs::write(&path, "# node,cluster\n2, sales\n0 ,10\n\n1,9\n99,sales\n").unwrap();
         assert_eq!(clusters(&given, &path_of_three()).unwrap(), [1, 0, 2]);
         std::fs::write(&path, "0 a\n1 a\n").unwrap();

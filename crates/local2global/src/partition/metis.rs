@@ -56,7 +56,7 @@ impl Partitioner for Metis {
         progress: &dyn Progress,
     ) -> Result<Partition, PartitionError> {
         progress.begin("partition (metis)", 0, "");
-        let rows = Rows::of(graph)?;
+        let rows = MetisGraph::of(graph)?;
         let mut clusters: Vec<Idx> = vec![0; graph.num_nodes()];
         let mut problem =
             ::metis::Graph::new(1, int("clusters", num_clusters)?, &rows.offsets, &rows.targets)
@@ -93,13 +93,13 @@ fn int(key: &'static str, value: usize) -> Result<Idx, PartitionError> {
 }
 
 /// A graph as METIS reads it: 32-bit rows without loops, integer weights.
-struct Rows {
+struct MetisGraph {
     offsets: Vec<Idx>,
     targets: Vec<Idx>,
     weights: Option<Vec<Idx>>,
 }
 
-impl Rows {
+impl MetisGraph {
     fn of(graph: &Graph) -> Result<Self, PartitionError> {
         let entries = graph.num_directed_edges();
         for (what, found) in [("stored edges", entries), ("nodes", graph.num_nodes())] {

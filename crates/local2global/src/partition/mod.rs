@@ -34,7 +34,7 @@ pub use cluster_graph::{ClusterEdge, ClusterGraph};
 pub use config::{NumClusters, PartitionConfig, PartitionMethod, USUAL_CLUSTERS, USUAL_PATCH_SIZE};
 pub use fennel::Fennel;
 pub use files::{PartitionReport, read_partition, write_partition};
-pub use given::Given;
+pub use given::GivenClusters;
 pub use louvain::Louvain;
 pub use metis::Metis;
 

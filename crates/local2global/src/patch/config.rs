@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Landmarks, PatchError, Sparsify};
+use super::bounds::{ROOMY_MIN_OVERLAP, USUAL_MIN_OVERLAP};
+use super::{Landmarks, OverlapBounds, PatchError, Sparsify};
 
 /// What the patches must cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,36 +62,7 @@ impl Default for PatchConfig {
     }
 }
 
-/// How many nodes joined patches share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OverlapBounds {
-    /// At least this many, `l`.
-    pub min: usize,
-    /// Growing stops at this many, `u`.
-    pub max: usize,
-}
-
-impl OverlapBounds {
-    /// The least number of nodes that a patch takes from a neighbouring cluster, and so
-    /// the least size of a cluster: `l / 2`, rounded up.
-    pub fn half_min(self) -> usize {
-        self.min.div_ceil(2)
-    }
-
-    /// The largest number of nodes that a patch takes from a neighbouring cluster.
-    pub fn half_max(self) -> usize {
-        (self.max / 2).max(self.half_min())
-    }
-}
-
 impl PatchConfig {
-    /// Overlaps are at least this large unless told otherwise: fewer points fix a
-    /// rotation in few dimensions, but poorly.
-    pub const USUAL_MIN_OVERLAP: usize = 32;
-
-    /// Overlaps are this large unless told otherwise, where clusters have room for it.
-    pub const ROOMY_MIN_OVERLAP: usize = 129;
-
     /// The least bounds on overlaps: as set, else `l = max(dim + 1, 32)` and `u = 2 (l - 1)`, which
     /// is 129 and 256 in 128 dimensions, as in the paper. Clusters must have `l / 2` nodes. Where
     /// they have more, [`PatchConfig::bounds_within`] tells what is taken.
@@ -129,8 +101,8 @@ impl PatchConfig {
     pub fn bounds_within(&self, dim: usize, cluster_nodes: usize) -> Result<OverlapBounds, PatchError> {
         // Numbers that no graph can meet are told as such where clusters are seen to be too small.
         let fixing = dim.saturating_add(1);
-        let roomy = (2 * cluster_nodes / 3).min(Self::ROOMY_MIN_OVERLAP);
-        let min = self.min_overlap.unwrap_or(fixing.max(Self::USUAL_MIN_OVERLAP).max(roomy));
+        let roomy = (2 * cluster_nodes / 3).min(ROOMY_MIN_OVERLAP);
+        let min = self.min_overlap.unwrap_or(fixing.max(USUAL_MIN_OVERLAP).max(roomy));
         let max = self.max_overlap.unwrap_or(min.saturating_mul(2).saturating_sub(2).max(min));
         if min < fixing {
             let needed = format!("at least {fixing} to align in {dim} dimensions");

@@ -17,7 +17,8 @@ use rustc_hash::FxHashSet;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{PatchConfig, PatchGraph, PatchId};
+use super::bounds::USUAL_MIN_OVERLAP;
+use super::{PatchGraph, PatchId};
 use crate::graph::{Graph, NodeId};
 use crate::seed::{Seed, Stage};
 
@@ -141,7 +142,7 @@ fn ball(graph: &Graph, start: NodeId, random: &mut ChaCha8Rng) -> Vec<NodeId> {
 
 /// Whether the landmarks alone fix the rotation between two patches well enough to join them.
 pub(super) fn can_join(num_landmarks: usize, dim: usize) -> bool {
-    num_landmarks >= (dim + 1).max(PatchConfig::USUAL_MIN_OVERLAP)
+    num_landmarks >= (dim + 1).max(USUAL_MIN_OVERLAP)
 }
 
 /// Patch edges through landmarks that are not there already, ascending: a star around the patch

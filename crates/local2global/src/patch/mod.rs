@@ -30,6 +30,8 @@ pub mod cover;
 
 pub mod landmarks;
 
+mod bounds;
+
 mod config;
 
 mod direct;
@@ -42,7 +44,8 @@ mod laplacian;
 
 mod report;
 
-pub use config::{Cover, OverlapBounds, PatchConfig};
+pub use bounds::OverlapBounds;
+pub use config::{Cover, PatchConfig};
 pub use files::{
     read_landmarks, read_node_lists, read_node_weights, read_patches, read_report, write_patches,
 };

@@ -20,6 +20,8 @@
 
 mod error;
 
+mod gather;
+
 mod inputs;
 
 mod lineage;

@@ -7,7 +7,7 @@ use crate::align::{AlignFilesError, AlignMethod};
 use crate::config::Config;
 use crate::embed::EmbedMethod;
 use crate::graph::Graph;
-use crate::graph::builtin::{self, Source};
+use crate::graph::builtin::{self, GraphLocation};
 use crate::memory;
 use crate::partition::{NumClusters, PartitionMethod};
 use crate::patch::read_report;
@@ -33,7 +33,7 @@ impl Pipeline<'_> {
         let Config { graph, partition, evaluate, embed, .. } = &mut self.config;
         match (&self.source, &mut graph.input) {
             (GraphSource::Settings(folders), Some(input)) => {
-                if let Source::File(path) = builtin::locate(input, folders)? {
+                if let GraphLocation::File(path) = builtin::locate(input, folders)? {
                     *input = absolute(&path)?.display().to_string();
                 }
             }

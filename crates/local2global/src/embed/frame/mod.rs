@@ -140,7 +140,7 @@ impl Frame {
             }
             EmbedMethod::Spectral => Box::new(spectral::Spectral::new(config.power_iterations)),
             EmbedMethod::Command => Box::new(command::Command::new(config.command.clone())),
-            EmbedMethod::Given => Box::new(given::Given::new(config.coordinates.clone())),
+            EmbedMethod::Given => Box::new(given::GivenCoordinates::new(config.coordinates.clone())),
         }
     }
 

@@ -18,7 +18,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::model::{Encoder, direction};
+use super::model::{HopsEncoder, direction};
 use super::{HopsFrame, Place};
 use crate::embed::nn::{Matrix, SparseMatrix, dense};
 use crate::graph::{Features, Graph, NodeId};
@@ -51,7 +51,7 @@ pub struct Learned<'a> {
     /// The share of the edges of each that the patch holds.
     pub weights: &'a [f32],
     /// What was learned, turned into the common frame.
-    pub encoder: Encoder<f32>,
+    pub encoder: HopsEncoder<f32>,
 }
 
 /// The embedding of all nodes from what patches have learned.
@@ -63,7 +63,8 @@ pub fn late_embedding(graph: &Graph, frame: &HopsFrame, learned: &[Learned<'_>],
         _ => by_copies(features, frame, learned, dim),
     };
     let count = learned.len().max(1) as f32;
-    let mean = |of: fn(&Encoder<f32>) -> f32| learned.iter().map(|one| of(&one.encoder)).sum::<f32>() / count;
+    let mean =
+        |of: fn(&HopsEncoder<f32>) -> f32| learned.iter().map(|one| of(&one.encoder)).sum::<f32>() / count;
     let hop_weights = [mean(|encoder| encoder.hop_weights[0]), mean(|encoder| encoder.hop_weights[1])];
     let nodes: Vec<NodeId> = graph.nodes().collect();
     let place = Place::new(graph, graph, &nodes, frame.mean_weight);
@@ -166,7 +167,7 @@ fn encoded(features: &Features, frame: &HopsFrame, nodes: &[NodeId], weights: &M
 /// Turns an encoder by the rotation of its patch, `dim x dim` and row-major. The rotation is one of
 /// coordinates, which are turned already: with `T` the frame's own, encoders turn by `T R Tᵀ`, of
 /// which the last coordinate, the popularity, is left out.
-pub fn turned(mut encoder: Encoder<f32>, frame: &HopsFrame, rotation: &[f64]) -> Encoder<f32> {
+pub fn turned(mut encoder: HopsEncoder<f32>, frame: &HopsFrame, rotation: &[f64]) -> HopsEncoder<f32> {
     let dim = encoder.weights.num_columns();
     let rotation = Matrix::from_values(dim, dim, rotation.iter().map(|&x| x as f32).collect());
     let mut half = Matrix::zeros(dim, dim);

@@ -41,16 +41,16 @@ use std::time::Instant;
 
 use super::memory::PatchSize;
 use super::nn::clock::Clock;
-use super::nn::propagation::{Neighbors, matrix_with_degrees, weighted_neighbors};
+use super::nn::propagation::{Adjacency, matrix_with_degrees, weighted_neighbors};
 use super::nn::train::{Model, Schedule, train};
 use super::nn::{Matrix, SparseMatrix, dense};
-use super::{EmbedError, Embedder, Embedding, Patch, Record, check_finite};
+use super::{EmbedError, Embedder, Embedding, PatchInput, Record, check_finite};
 use crate::graph::{Features, Graph, NodeId};
 use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
 use basis::{leading_basis, random_rotation};
 use features::{FeatureMap, FeatureScaling, column_weights, scaled};
-use model::{Encoder, Hops, HopsModel, with_popularity};
+use model::{Hops, HopsEncoder, HopsModel, with_popularity};
 
 /// The basis is made from at most so many rows.
 const BASIS_ROWS: usize = 20_000;
@@ -111,7 +111,7 @@ impl HopsFrame {
         let nodes: Vec<NodeId> = graph.nodes().collect();
         let place = Place::new(graph, graph, &nodes, self.mean_weight);
         let input = self.map.project(graph.features().expect("the graph has features"));
-        let start = Encoder::start(self.map.width(), dim);
+        let start = HopsEncoder::start(self.map.width(), dim);
         let mut hops = Hops::new(nodes.len(), dim);
         let weights = (&start.weights, start.hop_weights);
         hops.forward(&input, &place.propagation, weights, &self.centre, &mut Clock::default());
@@ -123,7 +123,7 @@ impl HopsFrame {
         let part = graph.subgraph(sample);
         let place = Place::new(graph, &part, sample, self.mean_weight);
         let input = self.map.project(part.features().expect("the graph has features"));
-        let start = Encoder::start(self.map.width(), dim);
+        let start = HopsEncoder::start(self.map.width(), dim);
         let mut hops = Hops::new(sample.len(), dim);
         hops.forward(
             &input,
@@ -162,7 +162,7 @@ fn mean_weight(graph: &Graph) -> f32 {
 
 /// A patch as `hops` sees it: who neighbours whom, and how the whole graph weighs them.
 struct Place {
-    neighbors: Neighbors,
+    neighbors: Adjacency,
     edge_weights: Option<Vec<f32>>,
     /// `1 + degree` of each node in the whole graph.
     degrees: Vec<f64>,
@@ -221,7 +221,7 @@ impl HopsEmbedder {
 impl Embedder for HopsEmbedder {
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         run: u32,
         seed: Seed,
@@ -239,7 +239,7 @@ impl Embedder for HopsEmbedder {
         let input = frame.map.project(features);
         let place = Place::new(patch.whole, patch.graph, patch.nodes, frame.mean_weight);
         let HopsSettings { epochs, learning_rate, hide, .. } = self.settings;
-        let first = Encoder::start(frame.map.width(), dim);
+        let first = HopsEncoder::start(frame.map.width(), dim);
         let sides = (place.neighbors.clone(), place.edge_weights.clone());
         let mut model = HopsModel::new(input, frame.centre.clone(), sides, hide, first);
         let schedule =

@@ -27,7 +27,7 @@ use crate::embed::nn::clock::{Clock, Part};
 use crate::embed::nn::dense::{self, TransposedProduct};
 use crate::embed::nn::kernel::{dot, rows_per_block, vectorized};
 use crate::embed::nn::masking::Masked;
-use crate::embed::nn::propagation::Neighbors;
+use crate::embed::nn::propagation::Adjacency;
 use crate::embed::nn::sampling::NonEdges;
 use crate::embed::nn::train::Model;
 use crate::embed::nn::{Float, Matrix, SparseMatrix};
@@ -39,7 +39,7 @@ pub const FIRST_DECODER: [f64; 3] = [5.0, -2.5, 0.1];
 
 /// What is learned: everything that turns inputs into directions, and the popularity.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Encoder<F> {
+pub struct HopsEncoder<F> {
     /// `W`, one row per column of the input.
     pub weights: Matrix<F>,
     /// `α₂` and `α₃`.
@@ -48,7 +48,7 @@ pub struct Encoder<F> {
     pub decoder: [F; 3],
 }
 
-impl<F: Float> Encoder<F> {
+impl<F: Float> HopsEncoder<F> {
     /// The start that all patches share: `W` keeps the leading directions of the input.
     pub fn start(num_inputs: usize, dim: usize) -> Self {
         let mut weights = Matrix::zeros(num_inputs, dim);
@@ -57,7 +57,7 @@ impl<F: Float> Encoder<F> {
     }
 }
 
-impl Encoder<f32> {
+impl HopsEncoder<f32> {
     /// Writes what was learned into a file.
     ///
     /// # Errors
@@ -268,7 +268,7 @@ fn inverse_length<F: Float>(row: &[F]) -> F {
 pub struct HopsModel<F> {
     input: Matrix<F>,
     centre: Vec<F>,
-    neighbors: Neighbors,
+    neighbors: Adjacency,
     edge_weights: Option<Vec<f32>>,
     masked: Masked<F>,
     hides: bool,
@@ -289,9 +289,9 @@ impl<F: Float> HopsModel<F> {
     pub fn new(
         input: Matrix<F>,
         centre: Vec<F>,
-        (neighbors, edge_weights): (Neighbors, Option<Vec<f32>>),
+        (neighbors, edge_weights): (Adjacency, Option<Vec<f32>>),
         hidden_share: f64,
-        start: Encoder<F>,
+        start: HopsEncoder<F>,
     ) -> Self {
         let (num_nodes, dim) = (input.num_rows(), start.weights.num_columns());
         let shape = (input.num_columns(), dim);
@@ -321,10 +321,10 @@ impl<F: Float> HopsModel<F> {
     }
 
     /// What was learned.
-    pub fn encoder(&self) -> Encoder<F> {
+    pub fn encoder(&self) -> HopsEncoder<F> {
         let [weights, hops, decoder] = self.parameters.each_ref().map(|parameter| &parameter.value);
         let (hops, decoder) = (hops.values(), decoder.values());
-        Encoder {
+        HopsEncoder {
             weights: weights.clone(),
             hop_weights: [hops[0], hops[1]],
             decoder: [decoder[0], decoder[1], decoder[2]],
@@ -410,7 +410,7 @@ mod tests {
 
     /// The model where the edges of the fixture are hidden.
     fn model(fixture: &Fixture) -> HopsModel<f64> {
-        let start = Encoder {
+        let start = HopsEncoder {
             weights: fixture.matrix("gae_init_w1"),
             hop_weights: [1.0, 0.7],
             decoder: [5.0, -2.5, 0.1],
@@ -446,7 +446,7 @@ mod tests {
         let fixture = Fixture::load();
         let (neighbors, _) = weighted_neighbors(&fixture.graph());
         let input = fixture.matrix("x");
-        let start = Encoder::start(input.num_columns(), 4);
+        let start = HopsEncoder::start(input.num_columns(), 4);
         let mut model = HopsModel::new(input, vec![0.2, 0.1, 0.0, 0.0], (neighbors, None), 0.5, start);
         model.draw(Seed(1), 1);
         model.loss_and_gradients();
@@ -459,9 +459,9 @@ mod tests {
     fn what_was_learned_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.npz");
-        let mut encoder = Encoder::<f32>::start(5, 3);
+        let mut encoder = HopsEncoder::<f32>::start(5, 3);
         encoder.decoder[2] = 0.25;
         encoder.write(&path).unwrap();
-        assert_eq!(Encoder::read(&path).unwrap(), encoder);
+        assert_eq!(HopsEncoder::read(&path).unwrap(), encoder);
     }
 }

@@ -15,7 +15,7 @@ use crate::embed::nn::kernel::{dot, for_blocks_of_two, rows_per_block, softplus,
 use crate::embed::nn::{Float, Matrix};
 
 /// What turns the cosine of a pair into the logarithm of its odds: `[s, b, β]`.
-pub type Decoder<F> = [F; 3];
+pub type PairDecoder<F> = [F; 3];
 
 /// Pairs of nodes in compressed rows: each pair stands in the rows of both its nodes.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +47,10 @@ impl CosineLoss {
         &mut self,
         u: &Matrix<F>,
         popularity: &[F],
-        decoder: Decoder<F>,
+        decoder: PairDecoder<F>,
         [edges, others]: [PairRows<'_>; 2],
         gradient: &mut Matrix<F>,
-    ) -> (f64, Decoder<F>) {
+    ) -> (f64, PairDecoder<F>) {
         let dim = u.num_columns();
         let block_rows = rows_per_block(u.num_rows(), dim * 8);
         let sums = (&mut self.sums[..], 1);
@@ -81,7 +81,7 @@ impl CosineLoss {
 struct Row<'a, F> {
     u: &'a Matrix<F>,
     popularity: &'a [F],
-    decoder: Decoder<F>,
+    decoder: PairDecoder<F>,
     scores: Vec<[F; 2]>,
 }
 

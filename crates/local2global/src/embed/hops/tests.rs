@@ -63,7 +63,7 @@ fn frame(graph: &Graph) -> Arc<HopsFrame> {
 /// The graph as one patch.
 fn embedded(graph: &Graph) -> Embedding {
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let patch = Patch { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed: Seed(1) };
+    let patch = PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed: Seed(1) };
     let embedder = HopsEmbedder::new(settings(), Some(frame(graph)));
     embedder.embed(&patch, DIM, 0, Seed(1), &Silent).unwrap()
 }

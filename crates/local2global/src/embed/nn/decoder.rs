@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kernel::{dot, for_blocks_of_two, rows_per_block, softplus, squared_distance, vectorized};
 use super::pairs::Partners;
-use super::propagation::Neighbors;
+use super::propagation::Adjacency;
 use super::{Float, Matrix};
 
 /// How coordinates tell edges from non-edges.
@@ -134,7 +134,7 @@ impl PairLoss {
     pub fn loss_and_gradient<F: Float>(
         &mut self,
         z: &Matrix<F>,
-        edges: &Neighbors,
+        edges: &Adjacency,
         non_edges: &Partners,
         gradient: &mut Matrix<F>,
     ) -> f64 {
@@ -147,14 +147,14 @@ impl PairLoss {
     fn run<F: Float, S: Score<F>>(
         &mut self,
         z: &Matrix<F>,
-        edges: &Neighbors,
+        edges: &Adjacency,
         non_edges: &Partners,
         gradient: &mut Matrix<F>,
     ) -> f64 {
         let dim = z.num_columns();
         let num_rows = z.num_rows();
-        let edges = Rows::new(edges.offsets(), edges.nodes());
-        let non_edges = Rows::new(non_edges.offsets(), non_edges.nodes());
+        let edges = PartnerRows::new(edges.offsets(), edges.nodes());
+        let non_edges = PartnerRows::new(non_edges.offsets(), non_edges.nodes());
         let block_rows = rows_per_block(num_rows, dim * 8);
         let losses = (&mut self.row_losses[..], 1);
         for_blocks_of_two((gradient.values_mut(), dim), losses, block_rows, |first, gradient, losses| {
@@ -174,13 +174,13 @@ impl PairLoss {
 
 /// The partners of each node, and what each pair weighs in the mean.
 #[derive(Clone, Copy)]
-struct Rows<'a> {
+struct PartnerRows<'a> {
     offsets: &'a [usize],
     partners: &'a [u32],
     weight: f64,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> PartnerRows<'a> {
     fn new(offsets: &'a [usize], partners: &'a [u32]) -> Self {
         // Each pair is listed twice.
         Self { offsets, partners, weight: 2.0 / partners.len().max(1) as f64 }
@@ -202,7 +202,7 @@ struct Batch<F> {
 fn gather_block<F: Float, S: Score<F>>(
     z: &Matrix<F>,
     first_row: usize,
-    rows: Rows<'_>,
+    rows: PartnerRows<'_>,
     label: Label,
     (gradient, losses): (&mut [F], &mut [f64]),
 ) {
@@ -247,7 +247,7 @@ impl<F: Float> Batch<F> {
     }
 }
 
-impl Rows<'_> {
+impl PartnerRows<'_> {
     /// The row after the last one whose pairs still fit into a batch; at least one row.
     #[inline(always)]
     fn end_of_batch(&self, row: usize, last_row: usize) -> usize {
@@ -268,9 +268,9 @@ mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
 
-    fn setting() -> (Neighbors, Partners, Matrix<f64>) {
+    fn setting() -> (Adjacency, Partners, Matrix<f64>) {
         let edges = EdgeList::from_pairs(vec![[0_u32, 1], [1, 2], [2, 3], [0, 4], [1, 4]]);
-        let neighbors = Neighbors::new(&build(edges, 6, &BuildOptions::default()).graph);
+        let neighbors = Adjacency::new(&build(edges, 6, &BuildOptions::default()).graph);
         let mut partners = Partners::default();
         partners.sort(&Pairs::listed(6, &[[0, 2], [3, 5], [5, 3], [4, 2]]));
         let z = (0..6 * 19).map(|k| (k as f64 * 1.7).sin()).collect();

@@ -11,9 +11,9 @@
 //!
 //! Cost: one propagation matrix for each of the three views that differs from the others.
 
-use super::masking::{Mask, Masked, Split};
+use super::masking::{EdgeSplit, Mask, Masked};
 use super::noise::Purpose;
-use super::propagation::{Neighbors, matrix_between, weighted_neighbors};
+use super::propagation::{Adjacency, matrix_between, weighted_neighbors};
 use super::validation::Validation;
 use super::{Float, SparseMatrix};
 use crate::graph::Graph;
@@ -43,7 +43,7 @@ pub enum View {
 #[derive(Clone, Debug)]
 pub struct Edges<F> {
     /// The edges trained on.
-    trained: Neighbors,
+    trained: Adjacency,
     /// Their weights, where they are needed again in every epoch.
     weights: Option<Vec<f32>>,
     trained_matrix: SparseMatrix<F>,
@@ -69,15 +69,15 @@ impl<F: Float> Edges<F> {
         edges
     }
 
-    fn undivided(trained: Neighbors, weights: Option<Vec<f32>>) -> Self {
+    fn undivided(trained: Adjacency, weights: Option<Vec<f32>>) -> Self {
         let trained_matrix = matrix_between(&trained, weights.as_deref());
         let (all_matrix, masked, validation) = (None, None, None);
         Self { trained, weights, trained_matrix, all_matrix, masked, validation, view: View::All }
     }
 
-    fn divided(all: &Neighbors, weights: Option<&[f32]>, share: f64, seed: Seed) -> Self {
+    fn divided(all: &Adjacency, weights: Option<&[f32]>, share: f64, seed: Seed) -> Self {
         let mask = Mask::new(share, Purpose::Validation, seed, 0);
-        let Split { kept, kept_weights, held_out } = Split::new(all, weights, mask);
+        let EdgeSplit { kept, kept_weights, held_out } = EdgeSplit::new(all, weights, mask);
         Self {
             validation: Some(Validation::new(all, held_out, seed)),
             all_matrix: Some(matrix_between(all, weights)),
@@ -107,12 +107,12 @@ impl<F: Float> Edges<F> {
     }
 
     /// The edges trained on.
-    pub fn trained(&self) -> &Neighbors {
+    pub fn trained(&self) -> &Adjacency {
         &self.trained
     }
 
     /// The edges to be predicted in this epoch.
-    pub fn targets(&self) -> &Neighbors {
+    pub fn targets(&self) -> &Adjacency {
         self.masked.as_ref().map_or(&self.trained, Masked::hidden)
     }
 

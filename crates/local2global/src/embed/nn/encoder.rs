@@ -18,7 +18,7 @@ use super::{Float, Matrix};
 
 /// Two graph convolutions with their parameters and buffers.
 #[derive(Clone, Debug)]
-pub struct Encoder<F> {
+pub struct GcnEncoder<F> {
     /// The patch that is encoded.
     pub layer: InputLayer<F>,
     /// `[W₁, b₁, W₂, b₂]`.
@@ -36,7 +36,7 @@ pub struct Encoder<F> {
     weights_gradient: TransposedProduct<F>,
 }
 
-impl<F: Float> Encoder<F> {
+impl<F: Float> GcnEncoder<F> {
     /// An encoder with the given first weights and zero biases.
     ///
     /// # Panics

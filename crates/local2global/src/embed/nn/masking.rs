@@ -24,7 +24,7 @@ use rayon::prelude::*;
 
 use super::kernel::{for_blocks_of_two, rows_per_block};
 use super::noise::{Purpose, stream_index};
-use super::propagation::Neighbors;
+use super::propagation::Adjacency;
 use super::{Float, SparseMatrix};
 use crate::seed::{Seed, Stage};
 
@@ -77,7 +77,7 @@ pub struct Masked<F> {
     /// `1 / sqrt(degree)` of each node.
     scales: Vec<f64>,
     visible: SparseMatrix<F>,
-    hidden: Neighbors,
+    hidden: Adjacency,
 }
 
 impl<F: Float> Masked<F> {
@@ -86,7 +86,7 @@ impl<F: Float> Masked<F> {
     ///
     /// # Panics
     /// If the share is not between 0 and 1.
-    pub fn new(neighbors: &Neighbors, share: f64) -> Self {
+    pub fn new(neighbors: &Adjacency, share: f64) -> Self {
         assert!((0.0..=1.0).contains(&share), "a share is between 0 and 1");
         let (num_nodes, num_entries) = (neighbors.num_nodes(), neighbors.nodes().len());
         let room = |share: f64| {
@@ -100,28 +100,28 @@ impl<F: Float> Masked<F> {
             degrees: vec![1.0; num_nodes],
             scales: vec![1.0; num_nodes],
             visible: SparseMatrix::new(num_nodes, vec![0; num_nodes + 1], columns, values),
-            hidden: Neighbors { offsets: vec![0; num_nodes + 1], nodes: Vec::with_capacity(room(share)) },
+            hidden: Adjacency { offsets: vec![0; num_nodes + 1], nodes: Vec::with_capacity(room(share)) },
         }
     }
 
     /// Hides the edges of one epoch.
     ///
-    /// `weights` are those of the entries of [`Neighbors::nodes`], all 1 if there are none.
+    /// `weights` are those of the entries of [`Adjacency::nodes`], all 1 if there are none.
     ///
     /// # Panics
     /// If this was made for another number of nodes, or the weights do not fit.
-    pub fn draw(&mut self, neighbors: &Neighbors, weights: Option<&[f32]>, seed: Seed, epoch: u32) {
+    pub fn draw(&mut self, neighbors: &Adjacency, weights: Option<&[f32]>, seed: Seed, epoch: u32) {
         self.hide(neighbors, weights, Mask::new(self.share, Purpose::Hidden, seed, epoch));
     }
 
     /// Hides the edges that a mask says.
-    pub(crate) fn hide(&mut self, neighbors: &Neighbors, weights: Option<&[f32]>, mask: Mask) {
+    pub(crate) fn hide(&mut self, neighbors: &Adjacency, weights: Option<&[f32]>, mask: Mask) {
         let num_nodes = neighbors.num_nodes();
         assert_eq!(num_nodes, self.degrees.len(), "the same nodes in every epoch");
         assert!(weights.is_none_or(|all| all.len() == neighbors.nodes().len()), "one weight per entry");
         let Self { degrees, scales, visible, hidden, .. } = self;
         let rows_per_task = rows_per_block(num_nodes, neighbors.nodes().len() / num_nodes.max(1) + 1);
-        let rows = Rows { neighbors, weights, mask };
+        let rows = MaskedRows { neighbors, weights, mask };
         visible.refill(|offsets, columns, values| {
             rows.count(rows_per_task, offsets, &mut hidden.offsets, degrees);
             scales.iter_mut().zip(&*degrees).for_each(|(scale, degree)| *scale = 1.0 / degree.sqrt());
@@ -146,7 +146,7 @@ impl<F: Float> Masked<F> {
     }
 
     /// The hidden edges: both directions, each once.
-    pub fn hidden(&self) -> &Neighbors {
+    pub fn hidden(&self) -> &Adjacency {
         &self.hidden
     }
 
@@ -173,13 +173,13 @@ fn cut<'a, T>(
 
 /// What rows are filled from.
 #[derive(Clone, Copy)]
-struct Rows<'a> {
-    neighbors: &'a Neighbors,
+struct MaskedRows<'a> {
+    neighbors: &'a Adjacency,
     weights: Option<&'a [f32]>,
     mask: Mask,
 }
 
-impl Rows<'_> {
+impl MaskedRows<'_> {
     /// The entries of a row: the other node, the weight, whether it is hidden.
     fn of(self, node: usize) -> impl Iterator<Item = (u32, f64, bool)> {
         let Self { neighbors, weights, mask } = self;
@@ -247,19 +247,19 @@ impl Rows<'_> {
 
 /// Edges in two parts: what a mask leaves, and what it hides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Split {
+pub struct EdgeSplit {
     /// The edges that are left.
-    pub kept: Neighbors,
+    pub kept: Adjacency,
     /// The weights of their entries, if there are weights.
     pub kept_weights: Option<Vec<f32>>,
     /// The edges that are hidden, each once, lower node first.
     pub held_out: Vec<[u32; 2]>,
 }
 
-impl Split {
+impl EdgeSplit {
     /// Divides edges by a mask.
-    pub fn new(neighbors: &Neighbors, weights: Option<&[f32]>, mask: Mask) -> Self {
-        let mut kept = Neighbors { offsets: vec![0], nodes: Vec::with_capacity(neighbors.nodes.len()) };
+    pub fn new(neighbors: &Adjacency, weights: Option<&[f32]>, mask: Mask) -> Self {
+        let mut kept = Adjacency { offsets: vec![0], nodes: Vec::with_capacity(neighbors.nodes.len()) };
         let mut kept_weights = weights.map(|weights| Vec::with_capacity(weights.len()));
         let mut held_out = Vec::new();
         for node in 0..neighbors.num_nodes() {
@@ -296,8 +296,8 @@ mod tests {
     }
 
     /// A graph of some size, and the same with a weight for each edge.
-    fn settings() -> [(Neighbors, Option<Vec<f32>>); 2] {
-        let neighbors = Neighbors::new(&graph(500, 3000));
+    fn settings() -> [(Adjacency, Option<Vec<f32>>); 2] {
+        let neighbors = Adjacency::new(&graph(500, 3000));
         let rows = (0..500).flat_map(|a| neighbors.of(a).iter().map(move |&b| (a as u32, b)));
         let weights = rows.map(|(a, b)| 0.5 + (a.min(b) * 7 % 5 + a.max(b) % 3) as f32).collect();
         [(neighbors.clone(), None), (neighbors, Some(weights))]
@@ -310,7 +310,8 @@ mod tests {
             let mut masked = Masked::<f64>::new(&neighbors, 0.3);
             for epoch in 1..4 {
                 masked.draw(&neighbors, weights, Seed(1), epoch);
-                let split = Split::new(&neighbors, weights, Mask::new(0.3, Purpose::Hidden, Seed(1), epoch));
+                let split =
+                    EdgeSplit::new(&neighbors, weights, Mask::new(0.3, Purpose::Hidden, Seed(1), epoch));
                 let expected = matrix_between(&split.kept, split.kept_weights.as_deref());
                 assert_eq!(masked.propagation(), &expected);
                 let hidden = masked.hidden();
@@ -325,7 +326,7 @@ mod tests {
 
     #[test]
     fn the_share_is_kept_and_epochs_and_seeds_differ() {
-        let neighbors = Neighbors::new(&graph(500, 5000));
+        let neighbors = Adjacency::new(&graph(500, 5000));
         let num_edges = neighbors.num_edges() as f64;
         let mut times_hidden = vec![0; neighbors.nodes().len()];
         for epoch in 0..200 {
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn threads_do_not_change_the_rows() {
-        let neighbors = Neighbors::new(&graph(5000, 40_000));
+        let neighbors = Adjacency::new(&graph(5000, 40_000));
         let on = |num_threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
             let mut masked = Masked::<f32>::new(&neighbors, 0.5);
@@ -356,13 +357,13 @@ mod tests {
 
     #[test]
     fn all_or_nothing_can_be_hidden_and_a_graph_may_have_no_edges() {
-        let neighbors = Neighbors::new(&graph(50, 100));
+        let neighbors = Adjacency::new(&graph(50, 100));
         for share in [0.0, 1.0] {
             let mut masked = Masked::<f64>::new(&neighbors, share);
             masked.draw(&neighbors, None, Seed(1), 1);
             assert_eq!(masked.hidden().num_edges() as f64, share * neighbors.num_edges() as f64);
         }
-        let empty = Neighbors::new(&graph(3, 0));
+        let empty = Adjacency::new(&graph(3, 0));
         let mut masked = Masked::<f64>::new(&empty, 0.5);
         masked.draw(&empty, None, Seed(1), 1);
         assert_eq!(masked.propagation().row(2), (&[2][..], &[1.0][..]));

@@ -18,12 +18,12 @@ use crate::graph::Graph;
 
 /// The neighbours of each node: both directions, each once, without loops.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Neighbors {
+pub struct Adjacency {
     pub(super) offsets: Vec<usize>,
     pub(super) nodes: Vec<u32>,
 }
 
-impl Neighbors {
+impl Adjacency {
     /// The neighbours in a graph.
     ///
     /// # Panics
@@ -43,7 +43,7 @@ impl Neighbors {
         self.nodes.len() / 2
     }
 
-    /// Where the neighbours of each node begin in [`Neighbors::nodes`].
+    /// Where the neighbours of each node begin in [`Adjacency::nodes`].
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -61,15 +61,15 @@ impl Neighbors {
 }
 
 /// The neighbours in a graph, and the matrix `P` that propagates between them.
-pub fn propagation<F: Float>(graph: &Graph) -> (Neighbors, SparseMatrix<F>) {
+pub fn propagation<F: Float>(graph: &Graph) -> (Adjacency, SparseMatrix<F>) {
     let (neighbors, weights) = weighted_neighbors(graph);
     let matrix = matrix_between(&neighbors, weights.as_deref());
     (neighbors, matrix)
 }
 
 /// The matrix `P` that propagates between neighbours; `weights` are those of the entries of
-/// [`Neighbors::nodes`], all 1 if there are none.
-pub fn matrix_between<F: Float>(neighbors: &Neighbors, weights: Option<&[f32]>) -> SparseMatrix<F> {
+/// [`Adjacency::nodes`], all 1 if there are none.
+pub fn matrix_between<F: Float>(neighbors: &Adjacency, weights: Option<&[f32]>) -> SparseMatrix<F> {
     let weight = |k: usize| weights.map_or(1.0, |weights| f64::from(weights[k]));
     let row = |node: usize| neighbors.offsets[node]..neighbors.offsets[node + 1];
     let degrees: Vec<f64> =
@@ -80,7 +80,7 @@ pub fn matrix_between<F: Float>(neighbors: &Neighbors, weights: Option<&[f32]>) 
 /// As [`matrix_between`], with other degrees than the row sums, for instance those in a larger
 /// graph; they count the node itself.
 pub fn matrix_with_degrees<F: Float>(
-    neighbors: &Neighbors,
+    neighbors: &Adjacency,
     weights: Option<&[f32]>,
     degrees: &[f64],
 ) -> SparseMatrix<F> {
@@ -122,11 +122,11 @@ impl SplitRange for std::ops::Range<usize> {
 ///
 /// # Panics
 /// If the graph has 2³² nodes or more.
-pub fn weighted_neighbors(graph: &Graph) -> (Neighbors, Option<Vec<f32>>) {
+pub fn weighted_neighbors(graph: &Graph) -> (Adjacency, Option<Vec<f32>>) {
     let num_nodes = graph.num_nodes();
     assert!(u32::try_from(num_nodes).is_ok(), "a patch has fewer than 2^32 nodes");
     let mut entries: Vec<(u32, u32, f32)> = Vec::new();
-    let mut rows = Neighbors { offsets: vec![0], nodes: Vec::with_capacity(graph.num_directed_edges()) };
+    let mut rows = Adjacency { offsets: vec![0], nodes: Vec::with_capacity(graph.num_directed_edges()) };
     let mut weights = graph.weights().map(|weights| Vec::with_capacity(weights.len()));
     for node in graph.nodes() {
         let row_weights = graph.neighbor_weights(node);
@@ -150,7 +150,7 @@ pub fn weighted_neighbors(graph: &Graph) -> (Neighbors, Option<Vec<f32>>) {
     (rows, weights)
 }
 
-impl Neighbors {
+impl Adjacency {
     fn push(&mut self, node: u32, weight: f32, weights: &mut Option<Vec<f32>>) {
         self.nodes.push(node);
         if let Some(weights) = weights {

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::noise::{Purpose, stream_index};
 use super::pairs::{BlockPairs, Blocks, Pairs, Partners};
-use super::propagation::Neighbors;
+use super::propagation::Adjacency;
 use crate::seed::{Seed, Stage};
 
 /// The stream that tells how many pairs each block gets; blocks have the ones from 0 on.
@@ -46,7 +46,7 @@ struct Signatures {
 
 impl Signatures {
     /// Signatures with at least some eight bits for each neighbour of a usual node.
-    fn new(neighbors: &Neighbors) -> Self {
+    fn new(neighbors: &Adjacency) -> Self {
         let num_nodes = neighbors.num_nodes();
         let mean_degree = neighbors.nodes().len() / num_nodes.max(1);
         let log_words = (mean_degree / 8).next_power_of_two().min(MAX_SIGNATURE_WORDS).ilog2();
@@ -77,12 +77,12 @@ impl NonEdges {
     /// Prepares to draw as many pairs as there are edges, both directions counted.
     ///
     /// If every pair of nodes is an edge, none will be drawn.
-    pub fn new(neighbors: &Neighbors) -> Self {
+    pub fn new(neighbors: &Adjacency) -> Self {
         Self::with_pairs(neighbors, neighbors.nodes().len())
     }
 
     /// Prepares to draw `num_pairs` pairs; none if every pair of nodes is an edge.
-    pub fn with_pairs(neighbors: &Neighbors, num_pairs: usize) -> Self {
+    pub fn with_pairs(neighbors: &Adjacency, num_pairs: usize) -> Self {
         let num_nodes = neighbors.num_nodes();
         let all_pairs = num_nodes as u128 * num_nodes.saturating_sub(1) as u128;
         let dense = neighbors.nodes().len() as u128 * 2 > all_pairs;
@@ -99,13 +99,13 @@ impl NonEdges {
     }
 
     /// Draws the pairs of one epoch.
-    pub fn draw(&mut self, neighbors: &Neighbors, seed: Seed, epoch: u32) -> &Partners {
+    pub fn draw(&mut self, neighbors: &Adjacency, seed: Seed, epoch: u32) -> &Partners {
         self.draw_pairs(neighbors, seed, epoch);
         self.partners.sort(&self.pairs);
         &self.partners
     }
 
-    fn draw_pairs(&mut self, neighbors: &Neighbors, seed: Seed, epoch: u32) {
+    fn draw_pairs(&mut self, neighbors: &Adjacency, seed: Seed, epoch: u32) {
         let stream = |block| seed.stream(Stage::Embed, stream_index(Purpose::Pairs, epoch, block));
         let mut random = stream(TOTALS_STREAM);
         if let Some(listed) = &self.listed {
@@ -174,7 +174,7 @@ impl<W: Iterator<Item = u64>> Shares<W> {
 }
 
 /// The non-edges between each block and itself, and each later block.
-fn count_non_edges(neighbors: &Neighbors, blocks: Blocks) -> Vec<Vec<u64>> {
+fn count_non_edges(neighbors: &Adjacency, blocks: Blocks) -> Vec<Vec<u64>> {
     let count = |block: usize| {
         let size = blocks.size(block) as u64;
         let mut counts: Vec<u64> =
@@ -193,7 +193,7 @@ fn count_non_edges(neighbors: &Neighbors, blocks: Blocks) -> Vec<Vec<u64>> {
 fn draw_pair(
     random: &mut impl Rng,
     sides: [(usize, usize); 2],
-    neighbors: &Neighbors,
+    neighbors: &Adjacency,
     signatures: &Signatures,
 ) -> [u32; 2] {
     loop {
@@ -209,7 +209,7 @@ fn draw_pair(
     }
 }
 
-fn list_non_edges(neighbors: &Neighbors) -> Vec<[u32; 2]> {
+fn list_non_edges(neighbors: &Adjacency) -> Vec<[u32; 2]> {
     let num_nodes = neighbors.num_nodes() as u32;
     let others = |node: u32| {
         let row = neighbors.of(node as usize);
@@ -223,12 +223,12 @@ mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
 
-    fn neighbors(num_nodes: usize, pairs: Vec<[u32; 2]>) -> Neighbors {
-        Neighbors::new(&build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph)
+    fn neighbors(num_nodes: usize, pairs: Vec<[u32; 2]>) -> Adjacency {
+        Adjacency::new(&build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph)
     }
 
     /// How often each pair was drawn, in either order.
-    fn counts(neighbors: &Neighbors, epochs: u32) -> Vec<Vec<u32>> {
+    fn counts(neighbors: &Adjacency, epochs: u32) -> Vec<Vec<u32>> {
         let mut sampler = NonEdges::new(neighbors);
         let mut counts = vec![vec![0; neighbors.num_nodes()]; neighbors.num_nodes()];
         for epoch in 0..epochs {

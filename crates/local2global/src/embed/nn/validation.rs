@@ -15,7 +15,7 @@ use super::Float;
 use super::decoder::Decoder;
 use super::kernel::{dot, squared_distance};
 use super::noise::{Purpose, stream_index};
-use super::propagation::Neighbors;
+use super::propagation::Adjacency;
 use crate::score::area_under_curve;
 use crate::seed::{Seed, Stage};
 
@@ -31,7 +31,7 @@ pub struct Validation {
 
 impl Validation {
     /// Draws non-edges for held-out edges; `all` are the edges of the patch, these included.
-    pub fn new(all: &Neighbors, edges: Vec<[u32; 2]>, seed: Seed) -> Self {
+    pub fn new(all: &Adjacency, edges: Vec<[u32; 2]>, seed: Seed) -> Self {
         let mut random = seed.stream(Stage::Embed, stream_index(Purpose::Validation, 0, 1));
         let ends = edges.iter().enumerate().map(|(k, edge)| edge[k % 2]);
         let non_edges = ends.filter_map(|end| draw_non_edge(all, end, &mut random)).collect();
@@ -60,7 +60,7 @@ impl Validation {
 
 /// A non-edge at a node, its other end in proportion to degree; none if the node has edges to
 /// almost all others.
-fn draw_non_edge(all: &Neighbors, end: u32, random: &mut impl Rng) -> Option<[u32; 2]> {
+fn draw_non_edge(all: &Adjacency, end: u32, random: &mut impl Rng) -> Option<[u32; 2]> {
     let row = all.of(end as usize);
     let other = |_| all.nodes()[random.random_range(0..all.nodes().len())];
     let joined = |other: u32| other == end || row.binary_search(&other).is_ok();
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
 
-    fn neighbors(num_nodes: usize, pairs: Vec<[u32; 2]>) -> Neighbors {
-        Neighbors::new(&build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph)
+    fn neighbors(num_nodes: usize, pairs: Vec<[u32; 2]>) -> Adjacency {
+        Adjacency::new(&build(EdgeList::from_pairs(pairs), num_nodes, &BuildOptions::default()).graph)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     WalkFrame, WalkSettings, local_memory_bytes, local_walk_coordinates, walk_coordinates, walk_memory_bytes,
 };
 use crate::embed::memory::PatchSize;
-use crate::embed::{EmbedError, Embedder, Embedding, Patch, Record, check_finite};
+use crate::embed::{EmbedError, Embedder, Embedding, PatchInput, Record, check_finite};
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -29,7 +29,7 @@ impl WalkEmbedder {
 impl Embedder for WalkEmbedder {
     fn embed(
         &self,
-        patch: &Patch<'_>,
+        patch: &PatchInput<'_>,
         dim: usize,
         _: u32,
         seed: Seed,

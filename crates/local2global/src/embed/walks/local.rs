@@ -12,7 +12,7 @@
 
 use super::chain::chance_scales;
 use super::factor::{EXACT_RATIO, mixed, scaled_eigenvectors, take_logs};
-use super::rows::{Rows, Strips, WIDTH};
+use super::rows::{PatchRows, Strips, WIDTH};
 use super::{WalkFrame, WalkSettings, check_cancelled, fine_clusters, usual_clusters, walk_coordinates};
 use crate::embed::EmbedError;
 use crate::embed::memory::PatchSize;
@@ -73,7 +73,7 @@ fn log_matrix(
     settings: &WalkSettings,
     progress: &dyn Progress,
 ) -> Result<Matrix<f32>, EmbedError> {
-    let rows = Rows::new(graph, nodes, (0..nodes.len() as u32).collect(), |_| 0, |_, _| false);
+    let rows = PatchRows::new(graph, nodes, (0..nodes.len() as u32).collect(), |_| 0, |_, _| false);
     let degree = |&node: &NodeId| match graph.neighbor_weights(node) {
         None => graph.degree(node) as f64,
         Some(weights) => weights.iter().copied().map(f64::from).sum(),

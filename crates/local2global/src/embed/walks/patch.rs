@@ -22,7 +22,7 @@
 //! few blocks of columns, never nodes x clusters at once. No randomness.
 
 use super::factor::take_logs;
-use super::rows::{Rows, Strip, Strips, WIDTH};
+use super::rows::{PatchRows, Strip, Strips, WIDTH};
 use super::{WalkFrame, check_cancelled};
 use crate::embed::EmbedError;
 use crate::embed::memory::PatchSize;
@@ -67,7 +67,7 @@ pub(super) fn coordinates_without(
     assert_eq!(graph.num_nodes(), frame.clusters().len(), "every node of the graph has a cluster");
     assert!(nodes.is_sorted_by(|a, b| a < b), "nodes of a patch must be strictly ascending");
     let homes = nodes.iter().map(|&node| frame.cluster_of(node)).collect();
-    let rows = Rows::new(graph, nodes, homes, |node| frame.cluster_of(node), hidden);
+    let rows = PatchRows::new(graph, nodes, homes, |node| frame.cluster_of(node), hidden);
     Walks { frame, rows, scales: frame.scales() }.coordinates(progress)
 }
 
@@ -89,7 +89,7 @@ fn blocks_per_panel(num_nodes: usize) -> usize {
 /// The walks from the nodes of one patch.
 struct Walks<'a> {
     frame: &'a WalkFrame,
-    rows: Rows,
+    rows: PatchRows,
     /// `vol / (b T D_C)` of each cluster.
     scales: Vec<f32>,
 }

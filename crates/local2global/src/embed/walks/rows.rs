@@ -102,7 +102,7 @@ impl Entries {
 
 /// The edges of the nodes of a patch.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct PatchRows {
     /// To nodes of the patch.
     inside: Entries,
     /// To clusters of nodes outside.
@@ -113,7 +113,7 @@ pub(super) struct Rows {
     homes: Vec<u32>,
 }
 
-impl Rows {
+impl PatchRows {
     /// The rows of some nodes, ascending, of an undirected graph, with the column that each is at
     /// home in; `hidden` edges do not count.
     pub(super) fn new(

@@ -12,17 +12,17 @@ use zip::read::ZipFile;
 
 use super::error::{Problem, ReadError};
 use super::source::{open_file, read_problem};
-use crate::npy::{ArrayReader, Header, NpyError};
+use crate::npy::{ArrayHeader, ArrayReader, NpyError};
 
 /// What an archive is read from: a file, or bytes that are built in.
-pub(crate) trait Source: Read + Seek + Send {}
+pub(crate) trait ReadSeek: Read + Seek + Send {}
 
-impl<T: Read + Seek + Send> Source for T {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// An open `.npz` archive.
 pub(crate) struct Archive {
     path: PathBuf,
-    zip: ZipArchive<Box<dyn Source>>,
+    zip: ZipArchive<Box<dyn ReadSeek>>,
     names: Vec<String>,
     /// Bytes that may still be unpacked.
     budget: u64,
@@ -40,7 +40,7 @@ impl Archive {
         Self::new(path, Box::new(Cursor::new(bytes)), u64::MAX)
     }
 
-    fn new(path: &Path, source: Box<dyn Source>, limit: u64) -> Result<Self, ReadError> {
+    fn new(path: &Path, source: Box<dyn ReadSeek>, limit: u64) -> Result<Self, ReadError> {
         let damaged = |error: zip::result::ZipError| Problem::Damaged(error.to_string()).in_file(path);
         let zip = ZipArchive::new(source).map_err(damaged)?;
         let names = zip
@@ -67,7 +67,7 @@ impl Archive {
     }
 
     /// What the header of an array says, without unpacking its values.
-    pub(crate) fn header(&mut self, name: &str) -> Result<Header, ReadError> {
+    pub(crate) fn header(&mut self, name: &str) -> Result<ArrayHeader, ReadError> {
         self.open_array(name, 0).map(|reader| reader.header().clone())
     }
 
@@ -75,7 +75,7 @@ impl Archive {
     pub(crate) fn read<T>(
         &mut self,
         name: &str,
-        convert: impl FnOnce(ArrayReader<ZipFile<'_, Box<dyn Source>>>) -> Result<T, NpyError>,
+        convert: impl FnOnce(ArrayReader<ZipFile<'_, Box<dyn ReadSeek>>>) -> Result<T, NpyError>,
     ) -> Result<T, ReadError> {
         let path = self.path.clone();
         let budget = self.budget;
@@ -89,7 +89,7 @@ impl Archive {
         &mut self,
         name: &str,
         budget: u64,
-    ) -> Result<ArrayReader<ZipFile<'_, Box<dyn Source>>>, ReadError> {
+    ) -> Result<ArrayReader<ZipFile<'_, Box<dyn ReadSeek>>>, ReadError> {
         let place = |problem: Problem| problem.in_array(&self.path, name);
         if !self.names.iter().any(|known| known == name) {
             return Err(place(Problem::NoArray { found: self.names.clone() }));

@@ -35,7 +35,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use error::{Place, Problem, ReadError};
-pub use text::layout::{Header, IdKind};
+pub use text::layout::{HeaderRow, IdKind};
 
 pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
@@ -127,7 +127,7 @@ pub struct ReadOptions {
     /// The format; if not given, the name tells.
     pub format: Option<Format>,
     /// Whether the first line names the columns, for text.
-    pub header: Header,
+    pub header: HeaderRow,
     /// Whether node ids are integers or text, for text.
     pub ids: IdKind,
     /// The most bytes to unpack or set aside; if not given, the machine's memory.

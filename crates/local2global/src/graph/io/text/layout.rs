@@ -14,7 +14,7 @@ use super::fields::{Separator, split};
 /// Whether the first line names the columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Header {
+pub enum HeaderRow {
     /// Found out from the file.
     #[default]
     Auto,
@@ -99,7 +99,7 @@ impl Layout {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LayoutOptions {
     pub(crate) separator: Option<Separator>,
-    pub(crate) header: Header,
+    pub(crate) header: HeaderRow,
     pub(crate) ids: IdKind,
 }
 
@@ -175,12 +175,12 @@ fn is_header(
 ) -> Result<bool, Problem> {
     let has_word = |fields: &[String]| fields.iter().take(2).any(|field| !looks_like_integer(field));
     match options.header {
-        Header::No => Ok(false),
-        Header::Yes if !has_word(first) => Err(Problem::NoHeader(first.join(" "))),
-        Header::Yes => Ok(true),
-        Header::Auto if names_are_known => Ok(true),
+        HeaderRow::No => Ok(false),
+        HeaderRow::Yes if !has_word(first) => Err(Problem::NoHeader(first.join(" "))),
+        HeaderRow::Yes => Ok(true),
+        HeaderRow::Auto if names_are_known => Ok(true),
         // Words above integers: a header, unless ids are text and happen to be digits.
-        Header::Auto => {
+        HeaderRow::Auto => {
             let below_are_integers = !later.is_empty() && later.iter().all(|fields| !has_word(fields));
             let only_words = first.iter().take(2).all(|field| !looks_like_integer(field));
             Ok(options.ids != IdKind::String && only_words && below_are_integers)
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_header_that_is_not_there_is_an_error() {
-        let options = LayoutOptions { header: Header::Yes, ..Default::default() };
+        let options = LayoutOptions { header: HeaderRow::Yes, ..Default::default() };
         let (line, problem) = detect(b"1 2\n3 4\n", options).unwrap_err();
         assert_eq!(line, Some(0));
         assert_eq!(problem.to_string(), "expected a header, found numbers: `1 2`");

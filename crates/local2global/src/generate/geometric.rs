@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::Groups;
 use super::{
-    EdgeSource, FeatureSource, GenerateError, Generator, Purpose, Synthetic, check, check_nodes,
+    EdgeSource, FeatureSource, GenerateError, Generator, Purpose, SyntheticGraph, check, check_nodes,
     rows_per_chunk,
 };
 use crate::graph::features::SparseFeatures;
@@ -51,7 +51,7 @@ impl Default for Geometric {
 type Point = [f64; 2];
 
 impl Generator for Geometric {
-    fn prepare(&self, seed: Seed) -> Result<Synthetic, GenerateError> {
+    fn prepare(&self, seed: Seed) -> Result<SyntheticGraph, GenerateError> {
         check_nodes(self.nodes)?;
         let largest = (self.nodes - 1) as f64 * share_within(1.0);
         let fits = self.mean_degree >= 0.0 && self.mean_degree <= largest;
@@ -61,7 +61,7 @@ impl Generator for Geometric {
         let mut random = Purpose::Nodes.seed(seed).stream(Stage::Generate, 0);
         let points: Arc<[Point]> = (0..self.nodes).map(|_| [random.random(), random.random()]).collect();
         let features = self.positions.then(|| Box::new(Positions(points.clone())) as Box<dyn FeatureSource>);
-        Ok(Synthetic {
+        Ok(SyntheticGraph {
             num_nodes: self.nodes,
             labels: None,
             edges: Box::new(Near::new(points, self.mean_degree)),
@@ -190,8 +190,8 @@ impl FeatureSource for Positions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::generate;
     use crate::graph::NodeId;
-    use crate::graph::generate::generate;
 
     #[test]
     fn all_near_pairs_are_found_and_no_others() {

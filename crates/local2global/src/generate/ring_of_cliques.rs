@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ClassFeatures, EdgeSource, FeatureSource, GenerateError, Generator, Synthetic, check, check_nodes,
+    ClassFeatures, EdgeSource, FeatureSource, GenerateError, Generator, SyntheticGraph, check, check_nodes,
     rows_per_chunk,
 };
 use crate::graph::Labels;
@@ -37,7 +37,7 @@ impl Default for RingOfCliques {
 }
 
 impl Generator for RingOfCliques {
-    fn prepare(&self, seed: Seed) -> Result<Synthetic, GenerateError> {
+    fn prepare(&self, seed: Seed) -> Result<SyntheticGraph, GenerateError> {
         let cliques_fit = (1..=i32::MAX as usize).contains(&self.cliques);
         check(cliques_fit, "cliques", self.cliques, "a number from 1 to 2^31 - 1")?;
         check(self.clique_size > 0, "clique_size", self.clique_size, "at least 1")?;
@@ -51,7 +51,7 @@ impl Generator for RingOfCliques {
             None => None,
         };
         let labels: Vec<i32> = self.classes(num_nodes).collect();
-        Ok(Synthetic {
+        Ok(SyntheticGraph {
             num_nodes,
             labels: Some(Labels::single(labels.into(), Vec::new())),
             edges: Box::new(RingEdges { cliques: self.cliques, clique_size: self.clique_size }),
@@ -107,8 +107,8 @@ impl EdgeSource for RingEdges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generate::generate;
     use crate::graph::NodeId;
-    use crate::graph::generate::generate;
 
     fn ring(cliques: usize, clique_size: usize) -> RingOfCliques {
         RingOfCliques { cliques, clique_size, features: None }

@@ -49,9 +49,9 @@ use rand::Rng;
 use rand_distr::{Distribution, Poisson};
 use serde::{Deserialize, Serialize};
 
-use super::edge_list::EdgeChunk;
-use super::features::SparseFeatures;
-use super::{BuildOptions, EdgeList, Features, Graph, Labels, build};
+use crate::graph::edge_list::EdgeChunk;
+use crate::graph::features::SparseFeatures;
+use crate::graph::{BuildOptions, EdgeList, Features, Graph, Labels, build};
 use crate::progress::{Progress, Silent};
 use crate::seed::{Seed, Stage};
 use features::join;
@@ -63,7 +63,7 @@ pub trait Generator {
     ///
     /// # Errors
     /// [`GenerateError::Setting`] if a setting makes no sense.
-    fn prepare(&self, seed: Seed) -> Result<Synthetic, GenerateError>;
+    fn prepare(&self, seed: Seed) -> Result<SyntheticGraph, GenerateError>;
 }
 
 /// The kinds a configuration can name, as in `kind = "block-model"`.
@@ -84,7 +84,7 @@ pub enum GraphKind {
 }
 
 impl Generator for GraphKind {
-    fn prepare(&self, seed: Seed) -> Result<Synthetic, GenerateError> {
+    fn prepare(&self, seed: Seed) -> Result<SyntheticGraph, GenerateError> {
         match self {
             Self::BlockModel(model) => model.prepare(seed),
             Self::Rmat(model) => model.prepare(seed),
@@ -126,14 +126,14 @@ pub trait FeatureSource: Send + Sync {
 }
 
 /// A graph that is ready to be generated.
-pub struct Synthetic {
+pub struct SyntheticGraph {
     num_nodes: usize,
     labels: Option<Labels>,
     edges: Box<dyn EdgeSource>,
     features: Option<Box<dyn FeatureSource>>,
 }
 
-impl Synthetic {
+impl SyntheticGraph {
     /// The number of nodes; they are named 0, 1, 2, ...
     pub fn num_nodes(&self) -> usize {
         self.num_nodes
@@ -203,7 +203,7 @@ impl Synthetic {
     }
 }
 
-impl fmt::Debug for Synthetic {
+impl fmt::Debug for SyntheticGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chunks = self.edges.num_chunks();
         write!(f, "synthetic graph of {} nodes, in {chunks} chunks", self.num_nodes)
@@ -217,14 +217,14 @@ impl fmt::Debug for Synthetic {
 ///
 /// # Examples
 /// ```
-/// use local2global::graph::generate::{BlockModel, generate};
+/// use local2global::generate::{BlockModel, generate};
 /// use local2global::seed::Seed;
 ///
 /// let model = BlockModel { nodes: 200, communities: 4, ..BlockModel::default() };
 /// let graph = generate(&model, Seed(1))?;
 /// assert_eq!(graph.num_nodes(), 200);
 /// assert_eq!(graph.labels().unwrap().num_classes(), 4);
-/// # Ok::<(), local2global::graph::generate::GenerateError>(())
+/// # Ok::<(), local2global::generate::GenerateError>(())
 /// ```
 pub fn generate(generator: &impl Generator, seed: Seed) -> Result<Graph, GenerateError> {
     Ok(generator.prepare(seed)?.into_graph())

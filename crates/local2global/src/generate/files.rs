@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::Synthetic;
+use super::SyntheticGraph;
 use crate::graph::NodeIds;
-use crate::graph::write::{
+use crate::progress::Progress;
+use crate::write::{
     FeatureOutline, GraphSink, Outline, OutputFormat, WriteError, format_for, write_features_with,
     write_labels, write_with,
 };
-use crate::progress::Progress;
 
 /// Where the parts of a graph go.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ pub struct Written {
     pub files: Vec<PathBuf>,
 }
 
-impl Synthetic {
+impl SyntheticGraph {
     /// Generates the graph into files.
     ///
     /// # Errors

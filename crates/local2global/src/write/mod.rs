@@ -46,9 +46,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::edge_list::EdgeChunk;
-use super::features::SparseFeatures;
-use super::{Features, Graph, Labels, NodeId, NodeIds};
+use crate::graph::edge_list::EdgeChunk;
+use crate::graph::features::SparseFeatures;
+use crate::graph::{Features, Graph, Labels, NodeId, NodeIds};
 use crate::run_dir::{AtomicSink, FileError, write_atomically};
 
 /// A format that graphs are written in.
@@ -238,7 +238,8 @@ pub fn write_with(
 /// # Examples
 /// ```
 /// # let folder = tempfile::tempdir()?;
-/// use local2global::graph::{Graph, write::write_graph};
+/// use local2global::graph::Graph;
+/// use local2global::write::write_graph;
 ///
 /// let path = folder.path().join("path.csv");
 /// let graph = Graph::from_rows(vec![0, 1, 3, 4].into(), vec![1_u32, 0, 2, 1].into(), true)?;

@@ -32,8 +32,8 @@ use serde::{Deserialize, Serialize};
 use super::cumulative::Cumulative;
 use super::group::Groups;
 use super::{
-    ClassFeatures, Degrees, EdgeSource, FeatureSource, GenerateError, Generator, Purpose, Synthetic, check,
-    check_nodes, check_share, poisson, rows_per_chunk,
+    ClassFeatures, Degrees, EdgeSource, FeatureSource, GenerateError, Generator, Purpose, SyntheticGraph,
+    check, check_nodes, check_share, poisson, rows_per_chunk,
 };
 use crate::graph::Labels;
 use crate::seed::{Seed, Stage};
@@ -71,7 +71,7 @@ impl Default for BlockModel {
 }
 
 impl Generator for BlockModel {
-    fn prepare(&self, seed: Seed) -> Result<Synthetic, GenerateError> {
+    fn prepare(&self, seed: Seed) -> Result<SyntheticGraph, GenerateError> {
         check_nodes(self.nodes)?;
         let communities_fit = (1..=self.nodes.min(i32::MAX as usize)).contains(&self.communities);
         let needed = || format!("a number from 1 to the number of nodes, {}", self.nodes);
@@ -87,7 +87,7 @@ impl Generator for BlockModel {
             None => None,
         };
         let labels: Vec<i32> = communities.iter().map(|&community| community as i32).collect();
-        Ok(Synthetic {
+        Ok(SyntheticGraph {
             num_nodes: self.nodes,
             labels: Some(Labels::single(labels.into(), Vec::new())),
             edges: Box::new(BlockEdges::new(self, communities, &theta, seed)),
@@ -186,7 +186,7 @@ impl EdgeSource for BlockEdges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::generate::generate;
+    use crate::generate::generate;
     use crate::graph::labels::LabelKind;
     use crate::graph::{Graph, NodeId};
 

@@ -31,8 +31,8 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CHUNK_EDGES, EdgeSource, GenerateError, Generator, Purpose, Synthetic, check, check_nodes, check_share,
-    poisson,
+    CHUNK_EDGES, EdgeSource, GenerateError, Generator, Purpose, SyntheticGraph, check, check_nodes,
+    check_share, poisson,
 };
 use crate::seed::{Seed, Stage};
 
@@ -61,7 +61,7 @@ impl Default for Rmat {
 }
 
 impl Generator for Rmat {
-    fn prepare(&self, seed: Seed) -> Result<Synthetic, GenerateError> {
+    fn prepare(&self, seed: Seed) -> Result<SyntheticGraph, GenerateError> {
         check_nodes(self.nodes)?;
         let (below, above) = (self.nodes.next_power_of_two() / 2, self.nodes.next_power_of_two());
         let needed = || format!("a power of two, such as {below} or {above}");
@@ -69,7 +69,7 @@ impl Generator for Rmat {
         check_share("a", self.a)?;
         let needed = || format!("a number from 0 to (1 - a) / 2 = {}", (1.0 - self.a) / 2.0);
         check(self.b >= 0.0 && self.a + 2.0 * self.b <= 1.0 + 1e-12, "b", self.b, needed())?;
-        Ok(Synthetic {
+        Ok(SyntheticGraph {
             num_nodes: self.nodes,
             labels: None,
             edges: Box::new(RmatEdges::new(self, seed)),
@@ -243,7 +243,7 @@ impl EdgeSource for RmatEdges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::generate::generate;
+    use crate::generate::generate;
 
     /// The probability of one directed draw.
     fn probability(settings: &Rmat, u: usize, v: usize) -> f64 {

@@ -1,0 +1,96 @@
+//! What a stage would be made from now: settings, files outside the folder, earlier stages.
+
+use super::{GraphSource, Inputs, Pipeline, PipelineError, StageName, Stamp};
+use crate::config::Config;
+use crate::digest::Digest;
+use crate::embed::EmbedConfig;
+use crate::graph::builtin::{self, GraphLocation};
+use crate::partition::PartitionMethod;
+
+impl Pipeline<'_> {
+    /// What a stage is made from now.
+    pub(super) fn inputs(&self, stage: StageName) -> Result<Inputs, PipelineError> {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let mut inputs = Inputs { version, seed: self.config.seed.0, ..Default::default() };
+        self.add_settings(stage, &mut inputs);
+        for earlier in stage.reads() {
+            let stamp = Stamp::finished(&earlier.folder(self.run));
+            let output = stamp.map(|stamp| stamp.output).unwrap_or_default();
+            inputs.stages.insert(earlier.name().into(), output);
+        }
+        self.add_files(stage, &mut inputs)?;
+        Ok(inputs)
+    }
+
+    /// The settings that a stage depends on.
+    fn add_settings(&self, stage: StageName, inputs: &mut Inputs) {
+        let Config { graph, partition, patch, embed, align, evaluate, .. } = &self.config;
+        // More memory or fewer patches at a time give the same coordinates.
+        let embed = EmbedConfig { memory_bytes: 0, ..embed.settled() };
+        let mut patch = patch.clone();
+        if let Ok(bounds) = patch.overlap_bounds(embed.dim) {
+            (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));
+        }
+        match stage {
+            StageName::Graph => inputs.add_settings("graph", graph),
+            StageName::Partition => {
+                inputs.add_settings("partition", partition);
+                inputs.add_settings("patch.min_overlap", &patch.min_overlap);
+            }
+            StageName::Patch => inputs.add_settings("patch", &patch),
+            StageName::Embed => inputs.add_settings("embed", &embed),
+            StageName::Align => inputs.add_settings("align", align),
+            StageName::Evaluate => {
+                inputs.add_settings("evaluate", evaluate);
+                if evaluate.full {
+                    inputs.add_settings("embed", &embed);
+                }
+            }
+        }
+    }
+
+    /// The content of the files outside the run folder that a stage reads.
+    fn add_files(&self, stage: StageName, inputs: &mut Inputs) -> Result<(), PipelineError> {
+        let Config { partition, embed, evaluate, .. } = &self.config;
+        match stage {
+            StageName::Graph => self.add_source(inputs)?,
+            StageName::Partition => {
+                if let PartitionMethod::Given(given) = &partition.method {
+                    given.file.iter().try_for_each(|file| inputs.add_file(file))?;
+                }
+            }
+            StageName::Embed => {
+                let mut configs = embed.each();
+                configs.try_for_each(|config| config.scripts().try_for_each(|path| inputs.add_file(path)))?;
+            }
+            StageName::Evaluate => {
+                evaluate.split.iter().try_for_each(|split| inputs.add_file(split))?;
+            }
+            StageName::Patch | StageName::Align => {}
+        }
+        Ok(())
+    }
+
+    /// The content of all files that the graph is read from, or the graph itself.
+    fn add_source(&self, inputs: &mut Inputs) -> Result<(), PipelineError> {
+        let config = &self.config.graph;
+        match self.source {
+            GraphSource::Memory(loaded) => {
+                inputs.files.insert("graph in memory".into(), loaded.graph.digest());
+                return Ok(());
+            }
+            GraphSource::Settings(folders) => {
+                let name = config.input.as_deref().unwrap_or("cora");
+                match builtin::locate(name, folders)? {
+                    GraphLocation::BuiltIn(bytes) => {
+                        let mut digest = Digest::default();
+                        digest.add_values(bytes);
+                        inputs.files.insert(name.into(), digest.to_string());
+                    }
+                    GraphLocation::File(path) => inputs.add_file(&path)?,
+                }
+            }
+        }
+        [&config.features, &config.labels].into_iter().flatten().try_for_each(|path| inputs.add_file(path))
+    }
+}
