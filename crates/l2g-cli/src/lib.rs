@@ -1,0 +1,96 @@
+//! `l2g`: embed a graph in patches and stitch them together, from the command line.
+//!
+//! One file per subcommand in `commands/`. Standard output is for data, standard
+//! error for people. Exit codes: 0 done, 1 failed, 2 wrong usage.
+
+mod commands;
+
+mod context;
+
+mod hints;
+
+mod output;
+
+mod progress;
+
+mod stage;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use local2global::config::{Config, ConfigError};
+use local2global::export::ExportError;
+use local2global::write::WriteError;
+
+use commands::Command;
+use context::{CommonArgs, Context};
+
+/// Embed a graph that is too big, too slow or too scattered to embed in one piece.
+///
+/// The graph is split into overlapping patches, every patch is embedded on its own,
+/// and the patch embeddings are stitched into one. Each stage is a command and leaves
+/// plain files in a run folder; `l2g run` goes the whole way.
+#[derive(Debug, Parser)]
+#[command(name = "l2g", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Runs the command line and gives its exit code; `args` begins with the name of the program.
+///
+/// The binary `l2g` calls this, and so does the Python package, which brings the same command
+/// line. It is for a whole process: threads and signals are set up once.
+pub fn main_from(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let code = match Cli::try_parse_from(args) {
+        Ok(cli) => execute(cli),
+        Err(error) => refuse(error),
+    };
+    // A program in another language does not flush what Rust has buffered.
+    let _ = std::io::stdout().flush();
+    code
+}
+
+fn execute(Cli { common, command }: Cli) -> u8 {
+    let (json, log) = (common.json, common.log);
+    match Context::new(common).and_then(|context| command.execute(&context)) {
+        Ok(()) => 0,
+        Err(error) => {
+            output::print_error(&error, json, log);
+            if error.chain().any(is_usage_error) { 2 } else { 1 }
+        }
+    }
+}
+
+/// Tells what is wrong with the arguments, and how to set what is a setting and no option.
+fn refuse(mut error: clap::Error) -> u8 {
+    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && let key = option.trim_start_matches('-').split('=').next().unwrap_or_default().replace('-', "_")
+        && let Some(setting) = Config::settings_named(&key).first()
+    {
+        let tip = format!("`{option}` is a setting here: `--set {setting}=VALUE`").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    let _ = error.print();
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// Whether the person asked for something that cannot be.
+fn is_usage_error(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let is_refused = matches!(
+        cause.downcast_ref::<WriteError>(),
+        Some(
+            WriteError::Refused { .. }
+                | WriteError::UnknownFormat { .. }
+                | WriteError::FeaturesHomeless { .. }
+        )
+    );
+    let is_untold = matches!(cause.downcast_ref::<ExportError>(), Some(ExportError::UnknownFormat { .. }));
+    is_refused || is_untold || cause.is::<ConfigError>() || cause.is::<context::UsageError>()
+}
