@@ -4,13 +4,17 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 CARGO_FLAGS ?=
 
-.PHONY: test fmt lint doc unit python bench clean
+.PHONY: test fmt modules lint doc unit python bench clean
 
-test: fmt lint doc unit python
+test: fmt modules lint doc unit python
 	@echo "all checks passed"
 
 fmt:
 	cargo fmt --all --check
+
+# Modules depend forward only, and the picture in ARCHITECTURE.md is that of the code.
+modules:
+	python3 .ci/modules.py
 
 lint:
 	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings

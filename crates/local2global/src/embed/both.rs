@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::frame::dims;
 use super::hops::HopsEmbedder;
 use super::hops::features::unit;
 use super::memory::PatchSize;
@@ -46,7 +45,7 @@ impl Embedder for Both {
         progress: &dyn Progress,
     ) -> Result<Embedding, EmbedError> {
         let started = Instant::now();
-        let [of_hops, of_walks] = dims(EmbedMethod::Both, dim);
+        let [of_hops, of_walks] = EmbedMethod::Both.dims(dim);
         let mut hops = self.hops.embed(patch, of_hops, run, seed, progress)?;
         let walks = self.walks.embed(patch, of_walks, run, seed, progress)?;
         hops.coordinates = side_by_side([&hops.coordinates, &walks.coordinates], self.structure_weight);
@@ -59,7 +58,7 @@ impl Embedder for Both {
     }
 
     fn memory_bytes(&self, size: &PatchSize, dim: usize) -> u64 {
-        let [of_hops, of_walks] = dims(EmbedMethod::Both, dim);
+        let [of_hops, of_walks] = EmbedMethod::Both.dims(dim);
         let walks = self.walks.memory_bytes(size, of_walks);
         self.hops.memory_bytes(size, of_hops).max(walks) + size.coordinate_bytes(2 * dim)
     }

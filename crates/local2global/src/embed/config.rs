@@ -5,44 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::EmbedError;
 use super::hops::features::FeatureScaling;
 use super::hops::late::Late;
 use super::nn::decoder::Decoder;
 use super::nn::input::Scaling;
 use super::rates::Rates;
-use super::training::Start;
+use super::{EmbedError, EmbedMethod, Start};
 use crate::graph::Graph;
 use crate::patch::{Cover, Landmarks};
-
-/// The methods that `method = "..."` can name.
-///
-/// To add one, write its file and a variant here; the compiler lists the rest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EmbedMethod {
-    /// `hops` for graphs with features, `walks` for others, or what validation prefers clearly.
-    #[default]
-    Auto,
-    /// Directions from the features of nodes two and three steps away.
-    Hops,
-    /// Random walks to small clusters all over the graph; no features are used.
-    Walks,
-    /// Half of the dimensions by `hops`, half by `walks`.
-    Both,
-    /// Variational graph auto-encoder.
-    Vgae,
-    /// Graph auto-encoder.
-    Gae,
-    /// Deep Graph Infomax.
-    Dgi,
-    /// Randomised singular vectors of the normalised adjacency.
-    Spectral,
-    /// An external program.
-    Command,
-    /// Coordinates that are already there.
-    Given,
-}
 
 /// What patches are sent before they train apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

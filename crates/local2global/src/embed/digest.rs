@@ -3,22 +3,29 @@
 //! A finished patch keeps it beside its coordinates; a rerun embeds again only where
 //! it differs.
 
-use super::{EmbedConfig, Frame};
+use super::EmbedConfig;
 use crate::digest::Digest;
 use crate::graph::{Features, Graph, NodeId};
 use crate::seed::Seed;
 
-/// The digest of a patch: nodes, their rows and features, settings and seed.
+/// The digest of a patch: nodes, their rows and features, settings and seed, and the digest of the
+/// common frame, if there is one.
 ///
 /// `config` are the settings of this patch; the memory limit does not count, since it does
 /// not change the result.
-pub fn of_patch(graph: &Graph, nodes: &[NodeId], config: &EmbedConfig, frame: &Frame, seed: Seed) -> String {
+pub fn of_patch(
+    graph: &Graph,
+    nodes: &[NodeId],
+    config: &EmbedConfig,
+    frame: Option<&str>,
+    seed: Seed,
+) -> String {
     let mut digest = Digest::default();
     let settings = EmbedConfig { memory_bytes: 0, ..config.clone() };
     digest.add_text(&serde_json::to_string(&settings).expect("settings are plain values"));
     digest.add_text(env!("CARGO_PKG_VERSION"));
     digest.add(seed.0);
-    if let Some(frame) = frame.digest() {
+    if let Some(frame) = frame {
         digest.add_text(frame);
     }
     digest.add(graph.features().map_or(0, Features::width) as u64);
@@ -44,9 +51,8 @@ mod tests {
         let graph = Graph::from_rows(vec![0, 1, 3, 4].into(), vec![1_u32, 0, 2, 1].into(), true).unwrap();
         let config = EmbedConfig::default();
         let all: Vec<NodeId> = graph.nodes().collect();
-        let digest = |nodes: &[NodeId], config: &EmbedConfig, seed| {
-            of_patch(&graph, nodes, config, &Frame::default(), seed)
-        };
+        let digest =
+            |nodes: &[NodeId], config: &EmbedConfig, seed| of_patch(&graph, nodes, config, None, seed);
         let reference = digest(&all, &config, Seed(1));
         assert_eq!(reference, digest(&all, &EmbedConfig { memory_bytes: 9, ..config.clone() }, Seed(1)));
         assert_ne!(reference, digest(&all[1..], &config, Seed(1)));

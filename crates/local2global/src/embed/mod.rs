@@ -19,6 +19,8 @@ mod error;
 
 mod config;
 
+mod method;
+
 mod rates;
 
 mod training;
@@ -59,13 +61,14 @@ pub mod schedule;
 
 mod stage;
 
-pub use config::{EmbedConfig, EmbedMethod, FrameKind, PatchOverrides, Select};
+pub use config::{EmbedConfig, FrameKind, PatchOverrides, Select};
 pub use error::EmbedError;
 pub use frame::{Frame, FrameRecord};
+pub use method::{EmbedMethod, Start};
 pub use rates::Rates;
 pub use schedule::{EmbedSummary, embed_framed, embed_patches};
 pub use stage::{StitchedFolders, embed_late, embed_late_in, embed_run};
-pub use training::{Start, Training};
+pub use training::Training;
 
 use serde::Serialize;
 

@@ -15,21 +15,8 @@
 //! others learn their patch by heart. A patience in checks needs `validation`; without, it is 0. Infomax is as published: Veličković et al., "Deep graph
 //! infomax", ICLR 2019.
 
-use serde::{Deserialize, Serialize};
-
 use super::nn::input::Scaling;
-use super::{EmbedConfig, EmbedMethod, PatchOverrides, Rates};
-
-/// Where the first weights of a patch come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Start {
-    /// One stream for all patches, which so start equal.
-    #[default]
-    Common,
-    /// A stream for each patch.
-    Own,
-}
+use super::{EmbedConfig, EmbedMethod, PatchOverrides, Rates, Start};
 
 /// How a model is trained, every setting filled in.
 #[derive(Clone, Debug, PartialEq)]

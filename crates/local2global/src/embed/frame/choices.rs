@@ -5,7 +5,7 @@
 //! Better links do not always mean better classes, so `hops` gives way to a method with structure
 //! only where that is clearly better.
 
-use super::{CENTRE_NODES, Maker, dims};
+use super::{CENTRE_NODES, Maker};
 use crate::embed::both::side_by_side;
 use crate::embed::choose::{Choice, Trial};
 use crate::embed::hops::features::{FeatureScaling, are_counts};
@@ -128,7 +128,7 @@ impl Maker<'_> {
         let scaling = self.config.scaling.unwrap_or_default();
         let by_hops = |dim| self.untrained(&trial.graph, scaling, dim);
         let mut scores = vec![(EmbedMethod::Hops, 0.0, trial.score(&by_hops(dim)?))];
-        let [of_hops, of_walks] = dims(EmbedMethod::Both, dim);
+        let [of_hops, of_walks] = EmbedMethod::Both.dims(dim);
         if of_hops > 1 && of_walks > 0 {
             let parts = [by_hops(of_hops)?, self.walk(&trial.graph, of_walks)?];
             scores.push((EmbedMethod::Walks, 1.0, trial.score(&parts[1])));

@@ -193,7 +193,7 @@ impl Maker<'_> {
     fn make(&self, method: EmbedMethod) -> Result<(Frame, Vec<Choice>), EmbedError> {
         let mut choices = Vec::new();
         let (method, structure_weight) = self.choose_method(method, &mut choices)?;
-        let [of_hops, of_walks] = dims(method, self.config.dim);
+        let [of_hops, of_walks] = method.dims(self.config.dim);
         let mut frame = Frame { structure_weight, ..Frame::default() };
         if method != EmbedMethod::Walks {
             frame.hops = Some(Arc::new(self.make_hops(of_hops, &mut choices)?));
@@ -212,20 +212,11 @@ impl Maker<'_> {
     }
 }
 
-/// The dimensions of the two parts of a method: features and structure.
-pub(super) fn dims(method: EmbedMethod, dim: usize) -> [usize; 2] {
-    match method {
-        EmbedMethod::Both => [dim.div_ceil(2), dim / 2],
-        EmbedMethod::Walks => [0, dim],
-        _ => [dim, 0],
-    }
-}
-
 /// The digest of everything that a frame depends on.
 fn digest_of(sources: &Sources<'_>, config: &EmbedConfig, seed: Seed) -> String {
     let mut digest = Digest::default();
     let all: Vec<NodeId> = sources.graph.nodes().collect();
-    digest.add_text(&super::digest::of_patch(sources.graph, &all, config, &Frame::default(), seed));
+    digest.add_text(&super::digest::of_patch(sources.graph, &all, config, None, seed));
     digest.add_values(sources.clusters.map_or(&[][..], Partition::clusters));
     digest.to_string()
 }
