@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import Any, Optional, Union, final
 
 import numpy as np
@@ -11,6 +12,7 @@ __all__ = [
     "Alignment",
     "Graph",
     "Patches",
+    "RunFolder",
     "Settings",
     "__version__",
     "align",
@@ -18,7 +20,11 @@ __all__ = [
     "evaluate",
     "make_patches",
     "partition",
+    "patch_name",
+    "read_coordinates",
+    "read_record",
     "run",
+    "write_coordinates",
 ]
 
 __version__: str
@@ -71,8 +77,6 @@ class Graph:
         threads: Optional[int] = None,
         progress: Optional[_Report] = None,
     ) -> Graph: ...
-    @staticmethod
-    def stored(folder: _Path) -> Graph: ...
     @property
     def num_nodes(self) -> int: ...
     @property
@@ -171,6 +175,25 @@ class Alignment:
         progress: Optional[_Report] = None,
     ) -> float: ...
 
+@final
+class RunFolder:
+    def __new__(cls, folder: _Path) -> RunFolder: ...
+    def graph(self) -> Graph: ...
+    def partition_report(self) -> dict[str, Any]: ...
+    def patches(self) -> Patches: ...
+    def patch_report(self) -> dict[str, Any]: ...
+    def diagnostics(self) -> dict[str, Any]: ...
+    def embedding(self) -> NDArray[np.float32]: ...
+    @property
+    def given_coordinates(self) -> Path: ...
+    def given_clusters(self, digest: str) -> Path: ...
+
+def patch_name(index: int) -> str: ...
+def write_coordinates(
+    folder: _Path, name: str, rows: NDArray[np.float32], record: str
+) -> None: ...
+def read_coordinates(folder: _Path, name: str) -> NDArray[np.float32]: ...
+def read_record(folder: _Path, name: str) -> Optional[dict[str, Any]]: ...
 def evaluate(
     graph: Graph,
     embeddings: list[tuple[str, NDArray[np.float32]]],

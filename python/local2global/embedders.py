@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,8 +21,9 @@ from typing import Any, Callable, Optional
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _native
 from .arrays import coordinates_of
-from .errors import EmbedError
+from .errors import EmbedError, FileError
 from .patches import GraphPatch
 from .progress import Report
 
@@ -70,13 +69,12 @@ def _embed(embedder: Embedder, patch: GraphPatch, folder: Path, digest: Optional
         "digest": digest,
         "coordinates": _content(rows),
     }
-    _write(folder / f"{patch.name}.npy", lambda sink: np.save(sink, rows, allow_pickle=False))
-    _write(folder / f"{patch.name}.json", lambda sink: sink.write(json.dumps(record).encode()))
+    _native.write_coordinates(folder, patch.name, rows, json.dumps(record))
 
 
 def _checked(coordinates: ArrayLike, patch: GraphPatch) -> NDArray[np.float32]:
-    rows = coordinates_of(coordinates, f"coordinates of {patch.name}").astype(
-        np.float32, copy=False
+    rows = np.ascontiguousarray(
+        coordinates_of(coordinates, f"coordinates of {patch.name}"), np.float32
     )
     needed = (patch.num_nodes, patch.dim)
     if rows.shape != needed:
@@ -106,32 +104,15 @@ def _digest(embedder: Embedder, patch: GraphPatch) -> Optional[str]:
 
 
 def _is_done(folder: Path, patch: GraphPatch, digest: Optional[str]) -> bool:
-    record = folder / f"{patch.name}.json"
-    if digest is None or not record.exists() or not (folder / f"{patch.name}.npy").exists():
+    record = _native.read_record(folder, patch.name)
+    if digest is None or record is None or record.get("digest") != digest:
         return False
     try:
-        found: Any = json.loads(record.read_text())
-        rows = np.load(folder / f"{patch.name}.npy", allow_pickle=False)
-    except (ValueError, OSError, EOFError):
+        rows = _native.read_coordinates(folder, patch.name)
+    except FileError:
         return False
-    is_same = isinstance(found, dict) and found.get("digest") == digest
-    return is_same and found.get("coordinates") == _content(rows)
+    return record.get("coordinates") == _content(rows)
 
 
 def _content(rows: NDArray[Any]) -> str:
     return hashlib.blake2b(np.ascontiguousarray(rows).tobytes(), digest_size=16).hexdigest()
-
-
-def _write(path: Path, write: Callable[[Any], object]) -> None:
-    """Write a file that appears complete or not at all."""
-    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as sink:
-            write(sink)
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count, takewhile
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn, Optional, Union
@@ -25,10 +23,6 @@ from .progress import Progress, Report, reporting
 from .settings import make_settings, merge, seed_of
 
 __all__ = ["Local2Global"]
-
-_GIVEN = "embedder"
-"""The folder of a run that coordinates of an embedder in Python lie in."""
-
 
 class Local2Global:
     """Embed a graph in overlapping patches, and stitch the patches into one embedding.
@@ -233,7 +227,7 @@ class Local2Global:
         if isinstance(source, (str, PathLike)):
             more["graph"] = {"input": str(source)}
         if self.embedder is not None:
-            more["embed"] = {"method": "given", "coordinates": str(folder / _GIVEN)}
+            more["embed"] = {"method": "given", "coordinates": str(_native.RunFolder(folder).given_coordinates)}
         return make_settings(tables, more, random_state=self.seed_)
 
     def _partition(self, folder: Path) -> dict[str, Any]:
@@ -249,7 +243,7 @@ class Local2Global:
         # Other clusters are another file, so that a run notices.
         digest = hashlib.blake2b(repr(clusters.tolist()).encode(), digest_size=8).hexdigest()
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"clusters-{digest}.npy"
+        file = _native.RunFolder(folder).given_clusters(digest)
         np.save(file, clusters, allow_pickle=False)
         return {"method": "given", "file": str(file)}
 
@@ -263,42 +257,33 @@ class Local2Global:
 
     def _read(self, folder: Path, stages: list[dict[str, Any]]) -> None:
         """Read what a run has left."""
-        self.embedding_ = np.load(folder / "5-alignment" / "embedding.npy")
+        run = _native.RunFolder(folder)
+        self.embedding_ = run.embedding()
         self.nodes_ = self.graph_.nodes
-        self.diagnostics_ = _json(folder / "5-alignment" / "alignment.json")
+        self.diagnostics_ = run.diagnostics()
         self.report_ = {
-            "partition": _json(folder / "2-partition" / "partition.json"),
-            "patch": _json(folder / "3-patches" / "patches.json"),
+            "partition": run.partition_report(),
+            "patch": run.patch_report(),
             "stages": stages,
         }
 
     def _embed(self, folder: Path, report: Optional[Report]) -> None:
         """Call the embedder for each patch of the run folder."""
         assert self.embedder is not None
-        nodes = list(_patch_files(folder / "3-patches"))
+        run = _native.RunFolder(folder)
+        made = run.patches()
         patches = (
             GraphPatch(
                 self.graph_,
                 number,
-                np.load(file).view(np.int64),
-                np.load(file.with_suffix(".weights.npy")),
+                made.nodes(number),
+                made.weights(number),
                 self.dim,
                 self.seed_,
             )
-            for number, file in enumerate(nodes)
+            for number in range(len(made))
         )
-        embed_with(self.embedder, patches, len(nodes), folder / _GIVEN, report)
-
-
-def _json(file: Path) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return record
-
-
-def _patch_files(folder: Path) -> Iterator[Path]:
-    """Give the node lists of a run folder, in order."""
-    files = (folder / f"patch-{number:05}.npy" for number in count())
-    return takewhile(Path.exists, files)
+        embed_with(self.embedder, patches, len(made), Path(run.given_coordinates), report)
 
 
 def _parameters() -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -44,7 +43,7 @@ class Graph:
     @classmethod
     def stored(cls, run_dir: Union[str, PathLike[str]]) -> Graph:
         """Open the graph of a run folder; its arrays are mapped, not read."""
-        return cls(_native.Graph.stored(Path(run_dir) / "1-graph"))
+        return cls(_native.RunFolder(run_dir).graph())
 
     @property
     def num_nodes(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Optional, Union, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
 from .alignment import Patch
 from .graph import Graph
 
@@ -34,7 +35,7 @@ class GraphPatch(Patch):
         self._whole = whole
         self.number = index
         """Its place among the patches."""
-        self.name = f"patch-{index:05}"
+        self.name = _native.patch_name(index)
         """Its name in a run folder."""
         self.dim = dim
         """How many coordinates each node is to get."""

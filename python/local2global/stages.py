@@ -190,7 +190,7 @@ def embed_patches(
             nodes = [integers_of(patch.nodes, "nodes") for patch in patches]
             whole = patches.graph.native
             _native.embed_patches(whole, nodes, settings, place, threads, report)
-        return [np.load(place / f"{patch.name}.npy") for patch in patches]
+        return [_native.read_coordinates(place, patch.name) for patch in patches]
 
 
 def align(

@@ -9,6 +9,7 @@ use local2global::graph::labels::LabelKind;
 use local2global::graph::load::{GraphConfig, Loaded};
 use local2global::graph::{Features, Labels, NodeId, NodeIds, Targets, builtin, store};
 use local2global::progress::Progress;
+use local2global::run_dir::RunDir;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -118,13 +119,6 @@ impl Graph {
         Self::make(py, settings, work, |config, progress| load_arrays(parts, config, progress))
     }
 
-    /// The graph in the folder `1-graph` of a run; its arrays are mapped, not read.
-    #[staticmethod]
-    fn stored(folder: PathBuf) -> PyResult<Self> {
-        let (graph, description) = store::open(&folder).map_err(Raise::raise)?;
-        Ok(Self { loaded: Loaded { graph, summary: description.summary, seconds: Default::default() } })
-    }
-
     /// The number of nodes.
     #[getter]
     fn num_nodes(&self) -> usize {
@@ -216,6 +210,12 @@ impl Graph {
 }
 
 impl Graph {
+    /// The graph of a run; its arrays are mapped, not read.
+    pub(crate) fn stored(run: &RunDir) -> PyResult<Self> {
+        let (graph, description) = store::open(&run.graph()).map_err(Raise::raise)?;
+        Ok(Self { loaded: Loaded { graph, summary: description.summary, seconds: Default::default() } })
+    }
+
     /// Reads a graph, and holds out what the settings say.
     fn make(
         py: Python<'_>,

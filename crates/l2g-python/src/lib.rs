@@ -25,6 +25,8 @@ mod patch;
 
 mod pipeline;
 
+mod run_folder;
+
 mod settings;
 
 mod table;
@@ -48,6 +50,8 @@ mod _native {
     use crate::patch::{Patches, make_patches};
     #[pymodule_export]
     use crate::pipeline::run;
+    #[pymodule_export]
+    use crate::run_folder::{RunFolder, patch_name, read_coordinates, read_record, write_coordinates};
     #[pymodule_export]
     use crate::settings::Settings;
 

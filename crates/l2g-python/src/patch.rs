@@ -56,6 +56,11 @@ impl Patches {
 }
 
 impl Patches {
+    /// Patches with what is known about them.
+    pub(crate) fn new(patches: local2global::patch::Patches, report: PatchReport) -> Self {
+        Self { patches, report }
+    }
+
     fn patch(&self, index: usize) -> PyResult<&local2global::patch::Patch> {
         let missing = || PyIndexError::new_err(format!("there is no patch {index}"));
         self.patches.patches().get(index).ok_or_else(missing)

@@ -108,7 +108,7 @@ pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()>
 fn open_stage(run: &Path, context: &Context) -> anyhow::Result<StageWork> {
     let patches = RunDir::new(run).patches();
     if !patches.exists() {
-        anyhow::bail!(AlignFilesError::Patches(PatchFilesError::None { folder: patches }));
+        anyhow::bail!(AlignFilesError::Patches(PatchFilesError::None { folder: patches.into() }));
     }
     StageWork::begin(run, StageName::Align, Sharing::Alone, context)
 }

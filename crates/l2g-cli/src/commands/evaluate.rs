@@ -97,7 +97,7 @@ pub(crate) fn execute(args: &EvaluateArgs, context: &Context) -> anyhow::Result<
     let mut rows = rows(&scores);
     rows.push(("seconds", format!("{:.2}", record.seconds)));
     rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
-    rows.push(("scores", run.evaluation().join("scores.json").display().to_string()));
+    rows.push(("scores", run.evaluation().scores().display().to_string()));
     context.output.show(&record, &rows)
 }
 

@@ -9,7 +9,7 @@ use local2global::evaluate::Spread;
 use local2global::experiment::{Curves, Finished, Table, experiment};
 use local2global::memory;
 use local2global::pipeline::{RunLock, Sharing};
-use local2global::run_dir::RunDir;
+use local2global::run_dir::{ExperimentFolder, RunDir};
 use serde::Serialize;
 
 use super::graph::{InputArgs, default_folder};
@@ -162,6 +162,6 @@ fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
         ("seconds", format!("{:.2}", record.seconds)),
     ]);
     rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
-    rows.push(("figure", record.out.join("figure.svg").display().to_string()));
+    rows.push(("figure", ExperimentFolder::at(record.out).figure().display().to_string()));
     rows
 }

@@ -15,9 +15,8 @@ use local2global::memory;
 use local2global::partition::NumClusters;
 use local2global::patch::PatchReport;
 use local2global::pipeline::{GraphSource, Pipeline, Plan, StageName, StageReport};
-use local2global::run_dir::RunDir;
+use local2global::run_dir::{RunDir, read_json, stamp_path};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::embed::TrainingArgs;
 use super::export::{ExportFormatArg, export};
@@ -143,7 +142,7 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
 fn formats(args: &RunArgs, run: &RunDir) -> Vec<ExportFormat> {
     let asked: Vec<ExportFormat> = args.export.iter().map(|&format| format.into()).collect();
     let written = |path: PathBuf| path.metadata().and_then(|data| data.modified()).ok();
-    let stamps = [StageName::Graph, StageName::Align].map(|stage| stage.folder(run).join("stage.json"));
+    let stamps = [StageName::Graph, StageName::Align].map(|stage| stamp_path(&stage.folder(run)));
     let newest = stamps.into_iter().filter_map(written).max();
     let outdated = |format: &ExportFormat| {
         written(format.default_path(run)).is_some_and(|exported| Some(exported) <= newest)
@@ -176,13 +175,6 @@ fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// A record that a stage left.
-fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
-    use anyhow::Context as _;
-    let text = std::fs::read(path).with_context(|| format!("could not read `{}`", path.display()))?;
-    serde_json::from_slice(&text).with_context(|| format!("could not understand `{}`", path.display()))
-}
-
 fn show(
     run: &RunDir,
     config: &Config,
@@ -191,9 +183,9 @@ fn show(
     context: &Context,
 ) -> anyhow::Result<()> {
     let summary = store::open(&run.graph())?.1.summary;
-    let patches: PatchReport = read(&run.patches().join("patches.json"))?;
-    let found: Diagnostics = read(&run.alignment().join("alignment.json"))?;
-    let scores: Scores = read(&run.evaluation().join("scores.json"))?;
+    let patches: PatchReport = read_json(&run.patches().report())?;
+    let found: Diagnostics = read_json(&run.alignment().report())?;
+    let scores: Scores = read_json(&run.evaluation().scores())?;
     let seconds = reports.iter().map(|report| (report.stage.name().to_owned(), report.seconds.into()));
     let choices = FrameRecord::read(&run.embeddings()).map_or(Vec::new(), |record| record.choices);
     let record = Record {
@@ -243,7 +235,7 @@ fn show(
     table.extend(super::evaluate::rows(&scores));
     table.push(("seconds", seconds_text(reports)));
     table.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
-    let embedding = run.alignment().join("embedding.npy");
+    let embedding = run.alignment().embedding();
     let shape = format!("{} x {}", grouped(summary.nodes), config.embed.dim);
     table.push(("embedding", format!("{} ({shape})", embedding.display())));
     table.extend(exported.iter().map(|path| ("exported", path.display().to_string())));

@@ -15,8 +15,7 @@
 //! coordinates in `4-embeddings` and the patch graph in `3-patches/patch_graph.npy`.
 //! Every file appears complete or not at all.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::centroid;
 use super::diagnostics::{Diagnostics, diagnose};
@@ -29,7 +28,7 @@ use super::{AlignConfig, AlignError, Alignment, LocalPatch, align};
 use crate::buffer::Buffer;
 use crate::npy::{self, NpyError};
 use crate::progress::Progress;
-use crate::run_dir::{FileError, PATCH_GRAPH, PatchFilesError, RunDir, write_json};
+use crate::run_dir::{AlignmentFolder, FileError, PatchFilesError, RunDir, read_json, write_json};
 use crate::seed::Seed;
 
 /// Where patches lie, and where the alignment goes.
@@ -98,14 +97,19 @@ pub enum AlignFilesError {
 impl AlignPaths {
     /// The places in a run folder.
     pub fn of_run(run: &RunDir) -> Self {
-        let graph = run.patches().join(PATCH_GRAPH);
+        let graph = run.patches().patch_graph();
         Self {
-            nodes: run.patches(),
-            coords: run.embeddings(),
+            nodes: run.patches().into(),
+            coords: run.embeddings().into(),
             edges: graph.exists().then_some(graph),
-            out: run.alignment(),
+            out: run.alignment().into(),
             rows: EmbeddingRows::EveryNode,
         }
+    }
+
+    /// The files of the results.
+    pub fn results(&self) -> AlignmentFolder {
+        AlignmentFolder::at(&self.out)
     }
 }
 
@@ -138,7 +142,7 @@ pub fn align_files(
     let alignment = align(&patches, edges.as_deref(), config, seed, progress)?;
     let diagnostics = diagnose(&patches, &alignment, config)?;
     write_alignment(paths, &patches, &nodes, &alignment, progress)?;
-    write_json(&paths.out.join("alignment.json"), &diagnostics)?;
+    write_json(&paths.results().report(), &diagnostics)?;
     Ok(diagnostics)
 }
 
@@ -173,30 +177,29 @@ pub fn update_files(
         .iter()
         .position(|patch| patch.name() == name)
         .ok_or_else(|| AlignFilesError::NoSuchPatch { patch: name.into(), path: paths.nodes.clone() })?;
-    let mut transforms = read_transforms(&paths.out.join("transforms.npz"))?;
+    let mut transforms = read_transforms(&paths.results().transforms())?;
     if transforms.num_patches() + 1 == patches.len() {
         transforms.insert(index);
     }
     if transforms.num_patches() != patches.len() {
         let (found, needed) = (transforms.num_patches(), patches.len());
-        let path = paths.out.join("transforms.npz");
+        let path = paths.results().transforms();
         return Err(AlignFilesError::OtherTransforms { path, found, needed });
     }
-    check_names(&paths.out, &patches, index)?;
-    let before = Places::read(&paths.out)?;
+    check_names(&paths.results(), &patches, index)?;
+    let before = Places::read(&paths.results())?;
     let found = update(&patches, index, &mut transforms, config)?;
     let nodes = global_nodes(&patches, paths.rows)?;
     let alignment = Alignment::from_transforms(transforms, &patches, config)?;
     write_alignment(paths, &patches, &nodes, &alignment, progress)?;
-    let after = Places::read(&paths.out)?;
+    let after = Places::read(&paths.results())?;
     Ok(before.compare(&after, &patches[index], found))
 }
 
 /// Checks that the transforms that are there belong to the other patches, as far as it is known.
-fn check_names(out: &Path, patches: &[LocalPatch], updated: usize) -> Result<(), AlignFilesError> {
-    let path = out.join("alignment.json");
-    let record = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Diagnostics>(&bytes).ok());
-    let Some(record) = record else { return Ok(()) };
+fn check_names(out: &AlignmentFolder, patches: &[LocalPatch], updated: usize) -> Result<(), AlignFilesError> {
+    let path = out.report();
+    let Ok(record) = read_json::<Diagnostics>(&path) else { return Ok(()) };
     let is_other = |name: &&str| *name != patches[updated].name();
     let known: Vec<&str> =
         record.patch_list.iter().map(|patch| patch.patch.as_str()).filter(is_other).collect();
@@ -216,12 +219,12 @@ struct Places {
 }
 
 impl Places {
-    fn read(out: &Path) -> Result<Self, AlignFilesError> {
-        let path = out.join("embedding.npy");
+    fn read(out: &AlignmentFolder) -> Result<Self, AlignFilesError> {
+        let path = out.embedding();
         // Read, not mapped: the file is about to be replaced.
         let array = npy::read::<f32>(&path).map_err(in_array(&path))?;
         let (_, dim) = array.rows_and_columns().map_err(in_array(&path))?;
-        let listed = out.join("nodes.npy");
+        let listed = out.nodes();
         let nodes = listed.exists().then(|| read_integers(&listed)).transpose()?;
         Ok(Self { nodes, dim, coords: array.values })
     }

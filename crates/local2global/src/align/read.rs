@@ -8,7 +8,7 @@ use super::files::{AlignFilesError, AlignPaths};
 use super::{Coords, LocalPatch, Transforms};
 use crate::buffer::Buffer;
 use crate::npy::{self, ArrayReader, Kind, NpyError};
-use crate::run_dir::{FileError, PatchFiles, nodes_path};
+use crate::run_dir::{EmbeddingFolder, FileError, PatchFiles};
 
 pub(super) fn in_array(path: &Path) -> impl FnOnce(NpyError) -> AlignFilesError {
     let path = path.to_owned();
@@ -27,7 +27,7 @@ pub fn read_patches(paths: &AlignPaths) -> Result<Vec<LocalPatch>, AlignFilesErr
 fn read_patch(paths: &AlignPaths, files: &PatchFiles, index: usize) -> Result<LocalPatch, AlignFilesError> {
     let name = files.names()[index].clone();
     let nodes = read_nodes(&files.nodes(index))?;
-    let coords_path = nodes_path(&paths.coords, &name);
+    let coords_path = EmbeddingFolder::at(&paths.coords).coordinates(&name);
     if !coords_path.exists() {
         return Err(AlignFilesError::MissingCoords { patch: name, path: coords_path });
     }

@@ -18,20 +18,20 @@ pub(super) fn write_alignment(
     alignment: &Alignment,
     progress: &dyn Progress,
 ) -> Result<(), AlignFilesError> {
-    let out = |name: &str| paths.out.join(name);
+    let out = paths.results();
     progress.begin("embedding", nodes.len() as u64, "nodes");
     let mut spread = Vec::with_capacity(nodes.len());
-    write_embeddings([&out("embedding.npy"), &out("no_trans.npy")], patches, nodes, alignment, |block| {
+    write_embeddings([&out.embedding(), &out.unaligned()], patches, nodes, alignment, |block| {
         progress.advance(block.spread.len() as u64);
         spread.extend(block.spread.iter().map(|&value| value as f32));
     })?;
     // After the embedding, which cannot be written if a coordinate is not finite.
     if paths.rows == EmbeddingRows::Listed {
-        write_array(&out("nodes.npy"), &[nodes.len()], nodes)?;
+        write_array(&out.nodes(), &[nodes.len()], nodes)?;
     }
-    write_array(&out("spread.npy"), &[spread.len()], &spread)?;
+    write_array(&out.spread(), &[spread.len()], &spread)?;
     progress.end();
-    Ok(write_transforms(&out("transforms.npz"), &alignment.transforms)?)
+    Ok(write_transforms(&out.transforms(), &alignment.transforms)?)
 }
 
 /// An error on the way of a stream: of the patches, or of the file.

@@ -11,18 +11,19 @@ use super::nn::Matrix;
 use super::{EmbedError, Embedder, Embedding, PatchInput, Record};
 use crate::npy;
 use crate::progress::Progress;
+use crate::run_dir::EmbeddingFolder;
 use crate::seed::Seed;
 
 /// Reads coordinates from a folder.
 #[derive(Clone, Debug)]
 pub struct GivenCoordinates {
-    folder: PathBuf,
+    folder: EmbeddingFolder,
 }
 
 impl GivenCoordinates {
     /// Coordinates in `folder`.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self { folder: EmbeddingFolder::at(folder) }
     }
 }
 
@@ -36,7 +37,7 @@ impl Embedder for GivenCoordinates {
         progress: &dyn Progress,
     ) -> Result<Embedding, EmbedError> {
         let start = Instant::now();
-        let coordinates = read_coordinates(&self.folder.join(format!("{}.npy", patch.name)), patch, dim)?;
+        let coordinates = read_coordinates(&self.folder.coordinates(patch.name), patch, dim)?;
         progress.advance(1);
         let record = Record { seconds: start.elapsed().as_secs_f64(), ..Record::default() };
         Ok(Embedding { coordinates, record, encoder: None })

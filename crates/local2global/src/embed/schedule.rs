@@ -11,7 +11,6 @@
 //! are finished first; the error comes then.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -26,7 +25,7 @@ use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, Frame, PatchInput, d
 use crate::graph::{Graph, NodeId};
 use crate::partition::undirected;
 use crate::progress::Progress;
-use crate::run_dir::{FileError, patch_name, write_array, write_json};
+use crate::run_dir::{EmbeddingFolder, FileError, patch_name, read_json, write_array, write_json};
 use crate::seed::{Seed, Stage};
 
 /// What the stage did.
@@ -185,11 +184,6 @@ fn sorted(indices: &[usize]) -> Vec<usize> {
     indices
 }
 
-/// Where what a patch has learned lies.
-pub fn encoder_path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.encoder.npz"))
-}
-
 impl<'a> Job<'a> {
     fn new(
         graph: &Graph,
@@ -214,7 +208,8 @@ impl<'a> Job<'a> {
     }
 
     fn paths(&self, folder: &Path) -> [PathBuf; 2] {
-        [folder.join(format!("{}.npy", self.name)), folder.join(format!("{}.json", self.name))]
+        let folder = EmbeddingFolder::at(folder);
+        [folder.coordinates(&self.name), folder.record(&self.name)]
     }
 
     /// Coordinates that are there without a record: another program made them.
@@ -239,12 +234,13 @@ pub(super) fn is_own(folder: &Path, name: &str) -> bool {
     let text = |key: &str| record.as_ref().and_then(|record| record.get(key)?.as_str());
     let intact =
         |key: &str, path: &Path| crate::digest::of_file(path).is_ok_and(|found| text(key) == Some(&found));
-    intact("coordinates", &folder.join(format!("{name}.npy")))
-        && (text("encoder").is_none() || intact("encoder", &encoder_path(folder, name)))
+    let folder = EmbeddingFolder::at(folder);
+    intact("coordinates", &folder.coordinates(name))
+        && (text("encoder").is_none() || intact("encoder", &folder.encoder(name)))
 }
 
 fn read_record(folder: &Path, name: &str) -> Option<serde_json::Value> {
-    serde_json::from_slice(&fs::read(folder.join(format!("{name}.json"))).ok()?).ok()
+    read_json(&EmbeddingFolder::at(folder).record(name)).ok()
 }
 
 impl<'a> Scheduler<'a> {
@@ -371,7 +367,7 @@ impl<'a> Scheduler<'a> {
         let coordinates = &best.embedding.coordinates;
         let shape = [coordinates.num_rows(), coordinates.num_columns()];
         write_array(&coordinates_path, &shape, coordinates.values())?;
-        let learned_path = encoder_path(self.folder, &job.name);
+        let learned_path = EmbeddingFolder::at(self.folder).encoder(&job.name);
         let encoder = best.embedding.encoder.as_ref().map(|encoder| {
             encoder.write(&learned_path)?;
             crate::digest::of_file(&learned_path).map_err(FileError::at("read", &learned_path))

@@ -1,20 +1,18 @@
 //! The stage on disk: graph and patches from a run folder, coordinates back into it.
 
-use std::path::Path;
-
 use super::frame::Sources;
 use super::hops::HopsFrame;
 use super::hops::late::{Late, Learned, late_embedding, turned};
 use super::hops::model::HopsEncoder;
 use super::nn::Matrix;
-use super::schedule::{encoder_path, is_own};
+use super::schedule::is_own;
 use super::{EmbedConfig, EmbedError, EmbedSummary, Frame, embed_framed};
 use crate::graph::{Graph, NodeId, store};
 use crate::npy;
 use crate::partition::{read_partition, undirected};
 use crate::patch::{read_node_lists, read_node_weights, read_report};
 use crate::progress::Progress;
-use crate::run_dir::{PATCH_REPORT, RunDir, nodes_path, patch_name, write_array};
+use crate::run_dir::{AlignmentFolder, EmbeddingFolder, PatchFolder, RunDir, patch_name, write_array};
 use crate::seed::Seed;
 
 /// Embeds the patches of a run folder, or just those listed in `only`.
@@ -59,11 +57,11 @@ fn run_frame(
 #[derive(Clone, Copy, Debug)]
 pub struct StitchedFolders<'a> {
     /// The node list and the weights of each patch.
-    pub patches: &'a Path,
+    pub patches: &'a PatchFolder,
     /// The coordinates of each patch, and what it learned.
-    pub embeddings: &'a Path,
+    pub embeddings: &'a EmbeddingFolder,
     /// The stitched embedding.
-    pub alignment: &'a Path,
+    pub alignment: &'a AlignmentFolder,
 }
 
 /// Applies what the patches of a run have learned to its whole graph, as [`embed_late_in`] does.
@@ -104,7 +102,7 @@ pub fn embed_late_in(
     let weights = read_node_weights(folders.patches)?;
     let size = config.dim * config.dim;
     let learned = patches.iter().zip(&weights).enumerate().map(|(index, (nodes, weights))| {
-        let encoder = HopsEncoder::read(&encoder_path(folders.embeddings, &patch_name(index)))?;
+        let encoder = HopsEncoder::read(&folders.embeddings.encoder(&patch_name(index)))?;
         // Rotations of both parts together say nothing about the first alone.
         let encoder = match common.walks {
             Some(_) => encoder,
@@ -119,7 +117,7 @@ pub fn embed_late_in(
         embedding = common.with_structure(&embedding, &structure);
     }
     let shape = [embedding.num_rows(), embedding.num_columns()];
-    write_array(&folders.alignment.join("embedding.npy"), &shape, embedding.values())?;
+    write_array(&folders.alignment.embedding(), &shape, embedding.values())?;
     Ok(true)
 }
 
@@ -129,8 +127,8 @@ fn late_part<'a>(frame: &'a Frame, config: &EmbedConfig) -> Option<&'a HopsFrame
 }
 
 /// The columns of `no_trans.npy` from `first` on: the part of `both` that walks made.
-fn read_structure(alignment: &Path, first: usize) -> Result<Matrix<f32>, EmbedError> {
-    let path = alignment.join("no_trans.npy");
+fn read_structure(alignment: &AlignmentFolder, first: usize) -> Result<Matrix<f32>, EmbedError> {
+    let path = alignment.unaligned();
     let array = npy::read::<f32>(&path)
         .map_err(|error| EmbedError::Patch { path: path.clone(), problem: error.to_string() })?;
     let (rows, columns) = (array.shape[0], array.shape[1]);
@@ -139,13 +137,13 @@ fn read_structure(alignment: &Path, first: usize) -> Result<Matrix<f32>, EmbedEr
 }
 
 /// The nodes of each patch, all of them in the graph.
-fn patches_of(folder: &Path, graph: &Graph) -> Result<Vec<Vec<NodeId>>, EmbedError> {
+fn patches_of(folder: &PatchFolder, graph: &Graph) -> Result<Vec<Vec<NodeId>>, EmbedError> {
     let patches = read_node_lists(folder)?;
     let beyond = |nodes: &Vec<NodeId>| nodes.last().is_none_or(|last| last.index() >= graph.num_nodes());
     match patches.iter().position(beyond) {
         None => Ok(patches),
         Some(index) => {
-            let path = nodes_path(folder, &patch_name(index));
+            let path = folder.nodes(&patch_name(index));
             let problem = format!("needed nodes below {}, at least one", graph.num_nodes());
             Err(EmbedError::Patch { path, problem })
         }
@@ -155,7 +153,7 @@ fn patches_of(folder: &Path, graph: &Graph) -> Result<Vec<Vec<NodeId>>, EmbedErr
 /// Checks that patches share enough nodes to be aligned in so many dimensions, before hours of
 /// training. Patches of somebody else come without a report, and are not checked.
 fn check_overlaps(run: &RunDir, dim: usize) -> Result<(), EmbedError> {
-    if !run.patches().join(PATCH_REPORT).exists() {
+    if !run.patches().report().exists() {
         return Ok(());
     }
     let report = read_report(run)?;

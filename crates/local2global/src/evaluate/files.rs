@@ -24,9 +24,9 @@ use crate::seed::Seed;
 /// Where the embedding of a contender lies; a baseline would lie beside the scores.
 pub fn embedding_path(run: &RunDir, contender: Contender) -> PathBuf {
     match contender {
-        Contender::L2g => run.alignment().join("embedding.npy"),
-        Contender::NoTrans => run.alignment().join("no_trans.npy"),
-        other => run.evaluation().join(format!("{other}.npy")),
+        Contender::L2g => run.alignment().embedding(),
+        Contender::NoTrans => run.alignment().unaligned(),
+        other => run.evaluation().embedding(&other.to_string()),
     }
 }
 
@@ -49,7 +49,7 @@ pub fn evaluate_run(
         .map(|(&contender, (dim, array))| (contender, Coordinates::new(&array.values, *dim)))
         .collect();
     let scores = evaluate(&graph, &embeddings, config, seed, progress)?;
-    write_json(&run.evaluation().join("scores.json"), &scores)?;
+    write_json(&run.evaluation().scores(), &scores)?;
     Ok(scores)
 }
 
@@ -94,7 +94,7 @@ mod tests {
     use crate::graph::builtin;
     use crate::graph::load::GraphConfig;
     use crate::progress::Silent;
-    use crate::run_dir::write_array;
+    use crate::run_dir::{read_json, write_array};
 
     /// Cora with held-out edges; the embedding counts the classes of neighbours.
     fn run() -> (tempfile::TempDir, RunDir) {
@@ -131,9 +131,7 @@ mod tests {
             scores.link_prediction.as_ref().unwrap().uniform.by_score.auc[&Contender::L2g] > 0.75,
             "{scores:?}"
         );
-        let written = fs::read_to_string(run.evaluation().join("scores.json")).unwrap();
-        assert_eq!(written, serde_json::to_string_pretty(&scores).unwrap() + "\n");
-        let read: Scores = serde_json::from_str(&written).unwrap();
+        let read: Scores = read_json(&run.evaluation().scores()).unwrap();
         assert!((read.auc[&Contender::L2g] - scores.auc[&Contender::L2g]).abs() < 1e-12);
     }
 

@@ -85,7 +85,7 @@ use crate::evaluate::reconstruction::sample_non_edges;
 use crate::graph::{Graph, NodeId};
 use crate::memory;
 use crate::progress::Progress;
-use crate::run_dir::{FileError, RunDir, write_atomically, write_json};
+use crate::run_dir::{ExperimentFolder, FileError, RunDir, write_atomically, write_json};
 use crate::seed::Stage;
 use split::make_splits;
 use trial::{TrainSeconds, Trials};
@@ -224,10 +224,11 @@ struct Timings<'a> {
 /// Writes what is known so far.
 fn save(folder: &Path, table: &Table, train_seconds: &[TrainSeconds]) -> Result<(), FileError> {
     let (version, threads) = (env!("CARGO_PKG_VERSION"), rayon::current_num_threads());
-    write_json(&folder.join("timings.json"), &Timings { version, threads, train_seconds })?;
-    write_text(&folder.join("table.md"), &table.to_markdown())?;
-    write_text(&folder.join("figure.svg"), &table.figure())?;
-    write_json(&folder.join("scores.json"), table)
+    let folder = ExperimentFolder::at(folder);
+    write_json(&folder.timings(), &Timings { version, threads, train_seconds })?;
+    write_text(&folder.table(), &table.to_markdown())?;
+    write_text(&folder.figure(), &table.figure())?;
+    write_json(&folder.scores(), table)
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), FileError> {

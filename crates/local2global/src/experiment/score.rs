@@ -32,18 +32,16 @@ pub(super) struct SplitScores {
 impl Trials<'_> {
     /// The embeddings of one dimension, mapped.
     fn embeddings(&self, dim: usize) -> Result<Curves<Array<f32>>, ExperimentError> {
-        let full = self.run_dir(dim, "full").embeddings().join(format!("{}.npy", patch_name(0)));
-        let stitched = |setting: Setting, file| {
-            self.run_dir(dim, setting.name()).alignment().join(format!("{file}.npy"))
-        };
+        let full = self.run_dir(dim, "full").embeddings().coordinates(&patch_name(0));
+        let stitched = |setting: Setting| self.run_dir(dim, setting.name()).alignment();
         let map =
             |path: PathBuf| npy::map::<f32>(&path).map_err(|source| ExperimentError::Array { path, source });
         Ok(Curves {
             full: map(full)?,
-            l2g: map(stitched(Setting::Ours, "embedding"))?,
-            no_trans: map(stitched(Setting::Ours, "no_trans"))?,
-            l2g_paper: map(stitched(Setting::Paper, "embedding"))?,
-            no_trans_paper: map(stitched(Setting::Paper, "no_trans"))?,
+            l2g: map(stitched(Setting::Ours).embedding())?,
+            no_trans: map(stitched(Setting::Ours).unaligned())?,
+            l2g_paper: map(stitched(Setting::Paper).embedding())?,
+            no_trans_paper: map(stitched(Setting::Paper).unaligned())?,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ use crate::embed::{
 use crate::graph::{Graph, NodeId};
 use crate::partition::Partition;
 use crate::progress::Progress;
-use crate::run_dir::{FileError, RunDir, patch_name, write_atomically};
+use crate::run_dir::{ExperimentFolder, FileError, RunDir, patch_name, read_json, write_atomically};
 use crate::seed::Seed;
 
 /// A graph, its patches in both settings, and the folder that they and all embeddings lie in: the
@@ -31,7 +31,7 @@ pub(super) struct Trials<'a> {
     pub(super) sets: [PatchSet; 2],
     /// With what follows from method and graph filled in; `embed.dim` is the largest.
     pub(super) config: Config,
-    folder: PathBuf,
+    folder: ExperimentFolder,
     /// All nodes, as one patch.
     whole: Vec<Vec<NodeId>>,
 }
@@ -69,7 +69,7 @@ impl<'a> Trials<'a> {
         config.settle_methods(&graph);
         let (clusters, sets) = PatchSet::make_both(&graph, &config, folder, progress)?;
         let whole = vec![graph.nodes().collect()];
-        Ok(Self { graph, clusters, sets, config, folder: folder.to_owned(), whole })
+        Ok(Self { graph, clusters, sets, config, folder: ExperimentFolder::at(folder), whole })
     }
 
     pub(super) fn graph(&self) -> &Graph {
@@ -90,7 +90,7 @@ impl<'a> Trials<'a> {
         let named = |what: &str| Named { name: format!("{place}, {what}"), inner: progress };
         let config = EmbedConfig { dim, ..self.config.embed.clone() };
         let sources = Sources { graph: &self.graph, clusters: Some(&self.clusters) };
-        let folder = self.dim_folder(dim).join("frame");
+        let folder = self.folder.frame(dim);
         let frame = Frame::prepare(&sources, &config, self.seed(), &folder, &named("all"))
             .map_err(|source| ExperimentError::Prepare { dim, source: Box::new(source) })?;
         let embed = (&config, &frame);
@@ -115,13 +115,9 @@ impl<'a> Trials<'a> {
         })
     }
 
-    fn dim_folder(&self, dim: usize) -> PathBuf {
-        self.folder.join(format!("d={dim:03}"))
-    }
-
     /// The folder of one embedding of one dimension.
     pub(super) fn run_dir(&self, dim: usize, name: &str) -> RunDir {
-        RunDir::new(self.dim_folder(dim).join(name))
+        RunDir::new(self.folder.dimension(dim).join(name))
     }
 
     /// Trains on the whole graph.
@@ -151,17 +147,17 @@ impl<'a> Trials<'a> {
         let summary = embed_framed(&self.graph, &set.nodes, None, embed, seed, &embeddings, progress)
             .map_err(|source| ExperimentError::Embed { dim, setting, source: Box::new(source) })?;
         let paths = AlignPaths {
-            nodes: patches.clone(),
-            coords: embeddings.clone(),
-            edges: Some(patches.join("patch_graph.npy")),
-            out: alignment.clone(),
+            nodes: patches.clone().into(),
+            coords: embeddings.clone().into(),
+            edges: Some(patches.patch_graph()),
+            out: alignment.clone().into(),
             rows: EmbeddingRows::EveryNode,
         };
         let failed = |source| ExperimentError::Align { dim, setting, source: Box::new(source) };
         align_files(&paths, &set.align, seed, progress).map_err(failed)?;
         // In the setting of the paper a node goes to the mean of its copies and nowhere else.
         if setting == Setting::Ours {
-            let transforms = read_transforms(&alignment.join("transforms.npz")).map_err(failed)?;
+            let transforms = read_transforms(&alignment.transforms()).map_err(failed)?;
             let folders =
                 StitchedFolders { patches: &patches, embeddings: &embeddings, alignment: &alignment };
             embed_late_in(&self.graph, &folders, embed, &transforms.rotations)
@@ -177,12 +173,11 @@ impl<'a> Trials<'a> {
         let same = paper.nodes.iter().zip(&ours.nodes).enumerate().filter(|(_, (a, b))| a == b);
         let [from, to] = Setting::BOTH.map(|setting| self.run_dir(dim, setting.name()).embeddings());
         for (index, _) in same {
-            let file = |folder: &Path, ending: &str| folder.join(format!("{}.{ending}", patch_name(index)));
-            if fs::read(file(&from, "json")).ok() != fs::read(file(&to, "json")).ok() {
-                // The record first: coordinates without one would be taken for another program's.
-                for ending in ["json", "npy", "encoder.npz"] {
-                    if file(&from, ending).exists() {
-                        copy(&file(&from, ending), &file(&to, ending))?;
+            let name = patch_name(index);
+            if fs::read(from.record(&name)).ok() != fs::read(to.record(&name)).ok() {
+                for (from, to) in from.files_of(&name).iter().zip(to.files_of(&name)) {
+                    if from.exists() {
+                        copy(from, &to)?;
                     }
                 }
             }
@@ -198,10 +193,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
 
 /// How long the patches of a folder took, as their records tell.
 fn train_seconds(run: &RunDir, num_patches: usize) -> f64 {
-    let record = |index| fs::read(run.embeddings().join(format!("{}.json", patch_name(index)))).ok();
-    let seconds = |bytes: Vec<u8>| {
-        let record: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let seconds = |index| {
+        let record: serde_json::Value = read_json(&run.embeddings().record(&patch_name(index))).ok()?;
         record.get("seconds")?.as_f64()
     };
-    (0..num_patches).filter_map(record).filter_map(seconds).sum()
+    (0..num_patches).filter_map(seconds).sum()
 }

@@ -92,13 +92,13 @@ impl ExportFormat {
 
     /// Where the format goes in a run folder, unless told otherwise.
     pub fn default_path(self, run: &RunDir) -> PathBuf {
-        run.export().join(match self {
-            Self::Parquet => "embedding.parquet",
-            Self::Csv => "embedding.csv",
-            Self::Tsv => "embedding.tsv",
-            Self::Word2vec => "embedding.vec",
-            Self::Projector => "projector",
-        })
+        match self {
+            Self::Parquet => run.export().embedding("parquet"),
+            Self::Csv => run.export().embedding("csv"),
+            Self::Tsv => run.export().embedding("tsv"),
+            Self::Word2vec => run.export().embedding("vec"),
+            Self::Projector => run.export().projector(),
+        }
     }
 }
 
@@ -184,7 +184,7 @@ pub fn export_run(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<Exported, ExportError> {
-    let path = run.alignment().join("embedding.npy");
+    let path = run.alignment().embedding();
     if !path.exists() {
         return Err(ExportError::NoEmbedding { path });
     }

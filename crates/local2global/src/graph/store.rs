@@ -29,7 +29,7 @@ use super::load::GraphSummary;
 use super::sample::Pair;
 use super::{Features, Graph, GraphError, HeldOut, Labels, NodeIds, StringTable, Targets};
 use crate::npy::{self, Element, NpyError};
-use crate::run_dir::{FileError, write_array, write_atomically, write_json};
+use crate::run_dir::{FileError, GraphFolder, read_json, write_array, write_atomically, write_json};
 
 /// Why a stored graph could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -71,52 +71,31 @@ pub enum Layout {
     Sparse,
 }
 
-const DESCRIPTION: &str = "graph.json";
-
-/// The files a stored graph can have besides its description.
-const ARRAYS: [&str; 12] = [
-    "indptr.npy",
-    "indices.npy",
-    "weights.npy",
-    "features.npy",
-    "features_indptr.npy",
-    "features_indices.npy",
-    "features_data.npy",
-    "labels.npy",
-    "ids.npy",
-    "ids.parquet",
-    HELD_OUT_EDGES,
-    HELD_OUT_NON_EDGES,
-];
-
-const HELD_OUT_EDGES: &str = "held_out_edges.npy";
-const HELD_OUT_NON_EDGES: &str = "held_out_non_edges.npy";
-
 /// Writes a graph into a folder, replacing what was there.
 ///
 /// # Errors
 /// [`FileError`] if a file cannot be written; the folder then holds no finished graph.
 pub fn write(folder: &Path, graph: &Graph, summary: &GraphSummary) -> Result<(), FileError> {
-    for stale in std::iter::once(&DESCRIPTION).chain(&ARRAYS) {
-        remove_if_there(&folder.join(stale))?;
+    let folder = &GraphFolder::at(folder);
+    for stale in folder.all() {
+        remove_if_there(&stale)?;
     }
-    let file = |name: &str| folder.join(name);
-    write_flat(&file("indptr.npy"), graph.offsets())?;
+    write_flat(&folder.indptr(), graph.offsets())?;
     match graph.targets() {
-        Targets::Narrow(targets) => write_flat(&file("indices.npy"), targets)?,
-        Targets::Wide(targets) => write_flat(&file("indices.npy"), targets)?,
+        Targets::Narrow(targets) => write_flat(&folder.indices(), targets)?,
+        Targets::Wide(targets) => write_flat(&folder.indices(), targets)?,
     }
     if let Some(weights) = graph.weights() {
-        write_flat(&file("weights.npy"), weights)?;
+        write_flat(&folder.weights(), weights)?;
     }
     let feature_layout = write_features(folder, graph.features())?;
-    write_labels(&file("labels.npy"), graph.labels())?;
+    write_labels(&folder.labels(), graph.labels())?;
     write_ids(folder, graph.ids())?;
     if let Some(pairs) = graph.held_out() {
-        write_pairs(&file(HELD_OUT_EDGES), pairs.edges())?;
-        write_pairs(&file(HELD_OUT_NON_EDGES), pairs.non_edges())?;
+        write_pairs(&folder.held_out_edges(), pairs.edges())?;
+        write_pairs(&folder.held_out_non_edges(), pairs.non_edges())?;
     }
-    write_json(&file(DESCRIPTION), &Description { summary: summary.clone(), feature_layout })
+    write_json(&folder.description(), &Description { summary: summary.clone(), feature_layout })
 }
 
 fn remove_if_there(path: &Path) -> Result<(), FileError> {
@@ -136,17 +115,17 @@ fn write_pairs(path: &Path, pairs: &[Pair]) -> Result<(), FileError> {
     write_array::<u64>(path, &[pairs.len(), 2], bytemuck::cast_slice(pairs))
 }
 
-fn write_features(folder: &Path, features: Option<&Features>) -> Result<Layout, FileError> {
+fn write_features(folder: &GraphFolder, features: Option<&Features>) -> Result<Layout, FileError> {
     match features {
         None => Ok(Layout::None),
         Some(all @ Features::Dense(dense)) => {
-            write_array(&folder.join("features.npy"), &[all.num_rows(), all.width()], dense.values())?;
+            write_array(&folder.features(), &[all.num_rows(), all.width()], dense.values())?;
             Ok(Layout::Dense)
         }
         Some(Features::Sparse(sparse)) => {
-            write_flat(&folder.join("features_indptr.npy"), sparse.offsets())?;
-            write_flat(&folder.join("features_indices.npy"), sparse.columns())?;
-            write_flat(&folder.join("features_data.npy"), sparse.values())?;
+            write_flat(&folder.features_indptr(), sparse.offsets())?;
+            write_flat(&folder.features_indices(), sparse.columns())?;
+            write_flat(&folder.features_data(), sparse.values())?;
             Ok(Layout::Sparse)
         }
     }
@@ -160,11 +139,11 @@ fn write_labels(path: &Path, labels: Option<&Labels>) -> Result<(), FileError> {
     }
 }
 
-fn write_ids(folder: &Path, ids: &NodeIds) -> Result<(), FileError> {
+fn write_ids(folder: &GraphFolder, ids: &NodeIds) -> Result<(), FileError> {
     match ids {
-        NodeIds::Range(len) => write_flat(&folder.join("ids.npy"), &(0..*len as u64).collect::<Vec<_>>()),
-        NodeIds::Integers(ids) => write_flat(&folder.join("ids.npy"), ids),
-        NodeIds::Strings(table) => write_atomically(&folder.join("ids.parquet"), |sink| {
+        NodeIds::Range(len) => write_flat(&folder.ids(), &(0..*len as u64).collect::<Vec<_>>()),
+        NodeIds::Integers(ids) => write_flat(&folder.ids(), ids),
+        NodeIds::Strings(table) => write_atomically(&folder.text_ids(), |sink| {
             let column: ArrayRef = Arc::new(LargeStringArray::from_iter_values(table.iter()));
             let batch = RecordBatch::try_from_iter([("id", column)]).map_err(std::io::Error::other)?;
             let mut writer = ArrowWriter::try_new(sink, batch.schema(), None)?;
@@ -180,14 +159,15 @@ fn write_ids(folder: &Path, ids: &NodeIds) -> Result<(), FileError> {
 /// # Errors
 /// [`StoreError`] if the folder holds no finished graph, or files do not fit together.
 pub fn open(folder: &Path) -> Result<(Graph, Description), StoreError> {
+    let folder = &GraphFolder::at(folder);
     let description = read_description(folder)?;
-    let offsets = map(folder, "indptr.npy")?;
-    let targets = match npy::map::<u32>(&folder.join("indices.npy")) {
+    let offsets = map(&folder.indptr())?;
+    let targets = match npy::map::<u32>(&folder.indices()) {
         Ok(array) => Targets::Narrow(array.values),
-        Err(NpyError::Type { .. }) => Targets::Wide(map(folder, "indices.npy")?),
-        Err(error) => return Err(damaged(folder, "indices.npy")(error)),
+        Err(NpyError::Type { .. }) => Targets::Wide(map(&folder.indices())?),
+        Err(error) => return Err(damaged(&folder.indices())(error)),
     };
-    let weights = description.summary.weighted.then(|| map(folder, "weights.npy")).transpose()?;
+    let weights = description.summary.weighted.then(|| map(&folder.weights())).transpose()?;
     let features = open_features(folder, &description)?;
     let labels = match description.summary.classes {
         0 => None,
@@ -205,17 +185,16 @@ pub fn open(folder: &Path) -> Result<(Graph, Description), StoreError> {
         .and_then(|graph| graph.with_features(features))
         .and_then(|graph| graph.with_labels(labels))
         .and_then(|graph| check_counts(graph, &description.summary))
-        .map_err(damaged(folder, ""))?;
+        .map_err(damaged(folder))?;
     Ok((graph.with_held_out(held_out), description))
 }
 
-fn read_description(folder: &Path) -> Result<Description, StoreError> {
-    let path = folder.join(DESCRIPTION);
-    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => StoreError::Unfinished { path: folder.to_owned() },
-        _ => FileError::at("read", &path)(error).into(),
-    })?;
-    serde_json::from_str(&text).map_err(damaged(folder, DESCRIPTION))
+fn read_description(folder: &GraphFolder) -> Result<Description, StoreError> {
+    let path = folder.description();
+    match path.exists() {
+        true => Ok(read_json(&path)?),
+        false => Err(StoreError::Unfinished { path: folder.to_path_buf() }),
+    }
 }
 
 fn check_counts(graph: Graph, summary: &GraphSummary) -> Result<Graph, GraphError> {
@@ -230,67 +209,65 @@ fn check_counts(graph: Graph, summary: &GraphSummary) -> Result<Graph, GraphErro
 }
 
 /// Turns any error about a file into one that names the file.
-fn damaged<E: std::fmt::Display>(folder: &Path, name: &str) -> impl FnOnce(E) -> StoreError {
-    let path = folder.join(name);
+fn damaged<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> StoreError {
+    let path = path.to_owned();
     move |error| StoreError::Damaged { path, problem: error.to_string() }
 }
 
-fn map<T: Element>(folder: &Path, name: &str) -> Result<crate::buffer::Buffer<T>, StoreError> {
-    npy::map::<T>(&folder.join(name)).map(|array| array.values).map_err(damaged(folder, name))
+fn map<T: Element>(path: &Path) -> Result<crate::buffer::Buffer<T>, StoreError> {
+    npy::map::<T>(path).map(|array| array.values).map_err(damaged(path))
 }
 
-fn open_features(folder: &Path, description: &Description) -> Result<Option<Features>, StoreError> {
+fn open_features(folder: &GraphFolder, description: &Description) -> Result<Option<Features>, StoreError> {
     let width = description.summary.features;
     match description.feature_layout {
         Layout::None => Ok(None),
         Layout::Dense => {
-            let dense = DenseFeatures::new(description.summary.nodes, width, map(folder, "features.npy")?);
-            dense.map(|dense| Some(Features::Dense(dense))).map_err(damaged(folder, "features.npy"))
+            let dense = DenseFeatures::new(description.summary.nodes, width, map(&folder.features())?);
+            dense.map(|dense| Some(Features::Dense(dense))).map_err(damaged(&folder.features()))
         }
         Layout::Sparse => {
-            let offsets = map(folder, "features_indptr.npy")?;
-            let columns = map(folder, "features_indices.npy")?;
-            let sparse = SparseFeatures::new(width, offsets, columns, map(folder, "features_data.npy")?);
-            sparse
-                .map(|sparse| Some(Features::Sparse(sparse)))
-                .map_err(damaged(folder, "features_indptr.npy"))
+            let offsets = map(&folder.features_indptr())?;
+            let columns = map(&folder.features_indices())?;
+            let sparse = SparseFeatures::new(width, offsets, columns, map(&folder.features_data())?);
+            sparse.map(|sparse| Some(Features::Sparse(sparse))).map_err(damaged(&folder.features_indptr()))
         }
     }
 }
 
-fn open_labels(folder: &Path, class_names: &[String]) -> Result<Labels, StoreError> {
-    let path = folder.join("labels.npy");
+fn open_labels(folder: &GraphFolder, class_names: &[String]) -> Result<Labels, StoreError> {
+    let path = folder.labels();
     match npy::map::<i32>(&path) {
         Ok(array) => Ok(Labels::single(array.values, class_names.to_vec())),
         Err(NpyError::Type { .. }) => {
-            Ok(Labels::multi(map(folder, "labels.npy")?, class_names.len(), class_names.to_vec()))
+            Ok(Labels::multi(map(&folder.labels())?, class_names.len(), class_names.to_vec()))
         }
-        Err(error) => Err(damaged(folder, "labels.npy")(error)),
+        Err(error) => Err(damaged(&folder.labels())(error)),
     }
 }
 
-fn open_ids(folder: &Path) -> Result<NodeIds, StoreError> {
-    let path = folder.join("ids.parquet");
+fn open_ids(folder: &GraphFolder) -> Result<NodeIds, StoreError> {
+    let path = folder.text_ids();
     if !path.exists() {
-        return Ok(NodeIds::Integers(map(folder, "ids.npy")?));
+        return Ok(NodeIds::Integers(map(&folder.ids())?));
     }
     let file = fs::File::open(&path).map_err(FileError::at("read", &path))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged(folder, "ids.parquet"))?;
-    let batches = builder.build().map_err(damaged(folder, "ids.parquet"))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged(&folder.text_ids()))?;
+    let batches = builder.build().map_err(damaged(&folder.text_ids()))?;
     let mut table = StringTable::new();
     for batch in batches {
-        let batch = batch.map_err(damaged(folder, "ids.parquet"))?;
+        let batch = batch.map_err(damaged(&folder.text_ids()))?;
         let Some(ids) = batch.column(0).as_string_opt::<i64>() else {
-            return Err(damaged(folder, "ids.parquet")("ids are not text"));
+            return Err(damaged(&folder.text_ids())("ids are not text"));
         };
         ids.iter().flatten().for_each(|id| table.push(id));
     }
     Ok(NodeIds::Strings(table))
 }
 
-fn open_held_out(folder: &Path) -> Result<HeldOut, StoreError> {
-    let edges = map(folder, HELD_OUT_EDGES)?;
-    HeldOut::new(edges, map(folder, HELD_OUT_NON_EDGES)?).map_err(damaged(folder, HELD_OUT_EDGES))
+fn open_held_out(folder: &GraphFolder) -> Result<HeldOut, StoreError> {
+    let edges = map(&folder.held_out_edges())?;
+    HeldOut::new(edges, map(&folder.held_out_non_edges())?).map_err(damaged(&folder.held_out_edges()))
 }
 
 #[cfg(test)]
@@ -338,7 +315,7 @@ mod tests {
         assert_eq!(graph, training.graph);
         write(folder.path(), &cora.graph, &cora.summary).unwrap();
         assert_eq!(open(folder.path()).unwrap().0, cora.graph);
-        assert!(!folder.path().join(HELD_OUT_EDGES).exists());
+        assert!(!GraphFolder::at(folder.path()).held_out_edges().exists());
     }
 
     #[test]

@@ -48,8 +48,8 @@ pub fn write_partition(
     report: &PartitionReport,
 ) -> Result<(), PartitionError> {
     let folder = run.partition();
-    write_array(&folder.join("clusters.npy"), &[partition.num_nodes()], partition.clusters())?;
-    Ok(write_json(&folder.join("partition.json"), report)?)
+    write_array(&folder.clusters(), &[partition.num_nodes()], partition.clusters())?;
+    Ok(write_json(&folder.report(), report)?)
 }
 
 /// Reads the cluster of each node of a graph with `num_nodes` nodes.
@@ -59,7 +59,7 @@ pub fn write_partition(
 /// # Errors
 /// [`PartitionError`] if there is no such file, or it does not fit the graph.
 pub fn read_partition(run: &RunDir, num_nodes: usize) -> Result<Partition, PartitionError> {
-    let path = run.partition().join("clusters.npy");
+    let path = run.partition().clusters();
     let read = npy::open(&path).and_then(|reader| reader.integers::<u32>());
     let clusters = read.map_err(|source| PartitionError::Array { path, source })?;
     match clusters.len() == num_nodes {
@@ -91,7 +91,7 @@ mod tests {
     fn a_label_beyond_the_nodes_costs_no_memory() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunDir::new(folder.path());
-        write_array(&run.partition().join("clusters.npy"), &[2], &[u32::MAX - 1, 0]).unwrap();
+        write_array(&run.partition().clusters(), &[2], &[u32::MAX - 1, 0]).unwrap();
         assert_eq!(read_partition(&run, 2).unwrap().clusters(), [1, 0]);
     }
 }

@@ -8,7 +8,6 @@
 //! 3-patches/patches.json             the report; written last, so that it vouches for the rest
 //! ```
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -16,10 +15,7 @@ use rayon::prelude::*;
 use super::{Patch, PatchError, PatchGraph, PatchId, PatchReport, Patches};
 use crate::graph::NodeId;
 use crate::npy;
-use crate::run_dir::{
-    FileError, LANDMARKS, PATCH_GRAPH, PATCH_REPORT, PatchFiles, RunDir, nodes_path, patch_name,
-    remove_patches, weights_path, write_array, write_json,
-};
+use crate::run_dir::{PatchFiles, RunDir, patch_name, read_json, remove_patches, write_array, write_json};
 
 /// Writes patches, patch graph and report; removes what an earlier run left there.
 ///
@@ -31,16 +27,16 @@ pub fn write_patches(run: &RunDir, patches: &Patches, report: &PatchReport) -> R
     patches.patches().par_iter().enumerate().try_for_each(|(index, patch)| {
         let name = patch_name(index);
         let nodes: &[u64] = bytemuck::cast_slice(&patch.nodes);
-        write_array(&nodes_path(&folder, &name), &[nodes.len()], nodes)?;
-        write_array(&weights_path(&folder, &name), &[patch.weights.len()], &patch.weights)
+        write_array(&folder.nodes(&name), &[nodes.len()], nodes)?;
+        write_array(&folder.weights(&name), &[patch.weights.len()], &patch.weights)
     })?;
     let pairs: Vec<u64> = patches.graph().edges().iter().flatten().map(|patch| patch.0.into()).collect();
-    write_array(&folder.join(PATCH_GRAPH), &[pairs.len() / 2, 2], &pairs)?;
+    write_array(&folder.patch_graph(), &[pairs.len() / 2, 2], &pairs)?;
     if !patches.landmarks.is_empty() {
         let landmarks: &[u64] = bytemuck::cast_slice(&patches.landmarks);
-        write_array(&folder.join(LANDMARKS), &[landmarks.len()], landmarks)?;
+        write_array(&folder.landmarks(), &[landmarks.len()], landmarks)?;
     }
-    Ok(write_json(&folder.join(PATCH_REPORT), report)?)
+    Ok(write_json(&folder.report(), report)?)
 }
 
 /// Reads the patches and the patch graph of a run.
@@ -60,7 +56,7 @@ pub fn read_patches(run: &RunDir) -> Result<Patches, PatchError> {
 /// # Errors
 /// [`PatchError`] if the file cannot be read, or the nodes are not ascending.
 pub fn read_landmarks(run: &RunDir) -> Result<Vec<NodeId>, PatchError> {
-    let path = run.patches().join(LANDMARKS);
+    let path = run.patches().landmarks();
     if path.exists() { read_node_list(path) } else { Ok(Vec::new()) }
 }
 
@@ -69,10 +65,7 @@ pub fn read_landmarks(run: &RunDir) -> Result<Vec<NodeId>, PatchError> {
 /// # Errors
 /// [`PatchError`] if it is missing or cannot be understood.
 pub fn read_report(run: &RunDir) -> Result<PatchReport, PatchError> {
-    let path = run.patches().join(PATCH_REPORT);
-    let bytes = fs::read(&path).map_err(FileError::at("read", &path))?;
-    let report = serde_json::from_slice(&bytes);
-    Ok(report.map_err(|error| FileError::at("understand", &path)(error.into()))?)
+    Ok(read_json(&run.patches().report())?)
 }
 
 /// Reads the nodes of each patch of a folder.
@@ -120,7 +113,7 @@ fn read_patch(files: &PatchFiles, index: usize) -> Result<Patch, PatchError> {
 }
 
 fn read_patch_graph(run: &RunDir, num_patches: usize) -> Result<PatchGraph, PatchError> {
-    let path = run.patches().join(PATCH_GRAPH);
+    let path = run.patches().patch_graph();
     let (shape, numbers) = read_integers(&path)?;
     let wrong = |problem: String| PatchError::Content { path: path.clone(), problem };
     if shape.len() != 2 || shape[1] != 2 {
@@ -169,9 +162,8 @@ mod tests {
             assert_eq!(read_patches(&run).unwrap(), patches);
         }
         // Nothing of the six patches is left where four were written later.
-        assert!(!nodes_path(&run.patches(), &patch_name(4)).exists());
-        let text = fs::read_to_string(run.patches().join("patches.json")).unwrap();
-        assert_eq!(serde_json::from_str::<PatchReport>(&text).unwrap(), arcs(4).1);
+        assert!(!run.patches().nodes(&patch_name(4)).exists());
+        assert_eq!(read_report(&run).unwrap(), arcs(4).1);
     }
 
     #[test]
@@ -184,7 +176,7 @@ mod tests {
         assert_eq!(read_patches(&run).unwrap().landmarks(), [NodeId(3), NodeId(9)]);
         write_patches(&run, &arcs(4).0, &report).unwrap();
         assert!(read_landmarks(&run).unwrap().is_empty());
-        assert!(!run.patches().join(LANDMARKS).exists());
+        assert!(!run.patches().landmarks().exists());
     }
 
     #[test]
@@ -193,13 +185,13 @@ mod tests {
         let run = RunDir::new(folder.path());
         let (patches, report) = arcs(4);
         write_patches(&run, &patches, &report).unwrap();
-        write_array(&run.patches().join("patch_graph.npy"), &[1, 2], &[0_u64, 9]).unwrap();
+        write_array(&run.patches().patch_graph(), &[1, 2], &[0_u64, 9]).unwrap();
         let error = read_patches(&run).unwrap_err().to_string();
         assert!(
             error.ends_with("patch_graph.npy` joins patches 0 and 9, but there are 4 patches"),
             "{error}"
         );
-        write_array(&nodes_path(&run.patches(), &patch_name(2)), &[2], &[5_u64, 3]).unwrap();
+        write_array(&run.patches().nodes(&patch_name(2)), &[2], &[5_u64, 3]).unwrap();
         assert!(read_patches(&run).unwrap_err().to_string().contains("ascending"));
     }
 }

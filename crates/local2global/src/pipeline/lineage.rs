@@ -63,6 +63,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::pipeline::{GraphSource, Pipeline};
+    use crate::run_dir::stamp_path;
 
     /// A run whose stages up to embedding hold a file each.
     fn stamped(run: &RunDir) {
@@ -120,7 +121,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = RunDir::new(folder.path());
         stamped(&run);
-        fs::remove_file(run.graph().join("stage.json")).unwrap();
+        fs::remove_file(stamp_path(&run.graph())).unwrap();
         check_lineage(&run, StageName::Embed).unwrap_err();
     }
 }

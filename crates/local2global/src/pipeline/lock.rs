@@ -33,7 +33,7 @@ impl RunLock {
     /// folder cannot be written.
     pub fn take(run: &RunDir, sharing: Sharing) -> Result<Self, PipelineError> {
         fs::create_dir_all(run.root()).map_err(FileError::at("create", run.root()))?;
-        let path = run.root().join(".lock");
+        let path = run.lock();
         let mut options = OpenOptions::new();
         let opened = options.read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.map_err(FileError::at("write", &path))?;

@@ -58,7 +58,9 @@ use crate::npy;
 use crate::partition::{PartitionReport, partition, read_partition, write_partition};
 use crate::patch::{PatchError, make_patches, write_patches};
 use crate::progress::Progress;
-use crate::run_dir::{FileError, PatchFiles, RunDir, patch_name, patch_number, write_array, write_json};
+use crate::run_dir::{
+    FileError, PatchFiles, RunDir, patch_name, patch_number, remove_unfinished, write_array, write_json,
+};
 
 /// A stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -93,12 +95,12 @@ impl StageName {
     /// Its folder in a run.
     pub fn folder(self, run: &RunDir) -> PathBuf {
         match self {
-            Self::Graph => run.graph(),
-            Self::Partition => run.partition(),
-            Self::Patch => run.patches(),
-            Self::Embed => run.embeddings(),
-            Self::Align => run.alignment(),
-            Self::Evaluate => run.evaluation(),
+            Self::Graph => run.graph().into(),
+            Self::Partition => run.partition().into(),
+            Self::Patch => run.patches().into(),
+            Self::Embed => run.embeddings().into(),
+            Self::Align => run.alignment().into(),
+            Self::Evaluate => run.evaluation().into(),
         }
     }
 
@@ -183,7 +185,7 @@ impl<'a> Pipeline<'a> {
         for folder in
             StageName::ALL.map(|stage| stage.folder(self.run)).iter().chain([&self.run.root().into()])
         {
-            stamp::tidy(folder)?;
+            remove_unfinished(folder)?;
         }
         let mut reports = Vec::new();
         for &stage in stages {
@@ -297,7 +299,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// [`PipelineError`] if a file cannot be read or written.
     pub fn finish_alignment(&self) -> Result<(), PipelineError> {
-        let transforms = read_transforms(&self.run.alignment().join("transforms.npz"))?;
+        let transforms = read_transforms(&self.run.alignment().transforms())?;
         embed_late(self.run, &self.config.embed, &transforms.rotations)?;
         Ok(())
     }
@@ -336,9 +338,9 @@ impl<'a> Pipeline<'a> {
         let folder = self.run.embeddings();
         let Some(stamp) = Stamp::read(&folder) else { return Ok(()) };
         for name in PatchFiles::numbered(&self.run.patches()).map_err(PatchError::from)?.names() {
-            let coordinates = format!("{name}.npy");
-            if !folder.join(format!("{name}.json")).exists() && stamp.vouches_for(&folder, &coordinates) {
-                remove_if_there(&folder.join(coordinates))?;
+            let coordinates = folder.coordinates(name);
+            if !folder.record(name).exists() && stamp.vouches_for(&coordinates) {
+                remove_if_there(&coordinates)?;
             }
         }
         Ok(())
@@ -349,15 +351,10 @@ impl<'a> Pipeline<'a> {
     fn remove_other_embeddings(&self) -> Result<(), PipelineError> {
         let count = PatchFiles::numbered(&self.run.patches()).map_err(PatchError::from)?.len();
         let folder = self.run.embeddings();
-        let files = fs::read_dir(&folder).map_err(FileError::at("read", &folder))?;
-        for file in files {
-            let file = file.map_err(FileError::at("read", &folder))?.file_name();
-            let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".json")) else { continue };
-            if patch_number(name).is_some_and(|number| number >= count) {
-                for end in ["npy", "encoder.npz", "json"] {
-                    remove_if_there(&folder.join(format!("{name}.{end}")))?;
-                }
-            }
+        let is_over = |name: &String| patch_number(name).is_some_and(|number| number >= count);
+        for name in folder.recorded()?.into_iter().filter(is_over) {
+            // The record last: coordinates without one would be taken for another program's.
+            folder.files_of(&name).iter().rev().try_for_each(|path| remove_if_there(path))?;
         }
         Ok(())
     }
@@ -367,7 +364,7 @@ impl<'a> Pipeline<'a> {
     /// not asked for any more is removed; an embedding that somebody else put there stays.
     fn embed_whole(&self, progress: &dyn Progress) -> Result<(), PipelineError> {
         let folder = self.run.evaluation();
-        let (target, work) = (folder.join("full.npy"), folder.join("full"));
+        let (target, work) = (folder.embedding("full"), folder.full());
         let frame = Frame::stored(&self.run.embeddings())?;
         self.embed_untrained(&frame)?;
         if !self.config.evaluate.full {
@@ -382,7 +379,7 @@ impl<'a> Pipeline<'a> {
         let Config { seed, embed, .. } = &self.config;
         let embed = EmbedConfig { patches: Default::default(), ..embed.clone() };
         embed_framed(&graph, &[whole], None, (&embed, &frame), *seed, &work, progress)?;
-        let path = work.join(format!("{}.npy", patch_name(0)));
+        let path = work.coordinates(&patch_name(0));
         let array = npy::read::<f32>(&path).map_err(|source| PipelineError::Array { path, source })?;
         Ok(write_array(&target, &array.shape, &array.values)?)
     }
@@ -390,8 +387,8 @@ impl<'a> Pipeline<'a> {
     /// The whole graph before training, if the method has a common frame to make it from. The mark
     /// beside it says that it was made here, and may be removed.
     fn embed_untrained(&self, frame: &Frame) -> Result<(), PipelineError> {
-        let path = self.run.evaluation().join("untrained.npy");
-        let mark = self.run.evaluation().join("untrained.json");
+        let path = self.run.evaluation().embedding("untrained");
+        let mark = self.run.evaluation().untrained_mark();
         let untrained = if frame.is_common() { frame.untrained(&self.graph()?) } else { None };
         match untrained {
             Some(coordinates) => {

@@ -1,4 +1,4 @@
-//! What a finished stage was made from, and what it left: `stage.json` in its folder.
+//! What a finished stage was made from, and what it left: the stamp, `stage.json` in its folder.
 //!
 //! ```text
 //! inputs   version, seed, settings, and digests of the files outside the run folder and of
@@ -7,9 +7,11 @@
 //! output   digest of the arrays among them, which is what later stages read
 //! ```
 //!
-//! The stamp is written last, and marked as unfinished first, so a folder with a finished stamp is
-//! finished; where the work fails before it has touched a file, the stamp becomes what it was.
-//! Records in JSON tell seconds too, which differ from run to run; so they do not enter `output`.
+//! Before a stage starts, its stamp is marked as unfinished; after its last file, the new stamp is
+//! written. So a folder whose stamp says finished is finished. If the stage fails before it has
+//! changed a file, the old stamp is written back.
+//!
+//! `output` leaves JSON records out: they hold times, which differ from run to run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,13 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Inputs;
 use crate::digest::{self, Digest};
-use crate::run_dir::{FileError, write_json};
-
-/// The name of the stamp in the folder of a stage.
-const FILE: &str = "stage.json";
-
-/// Files under this prefix are being written.
-const UNFINISHED: &str = ".writing-";
+use crate::run_dir::{FileError, GraphFolder, SchemaError, read_json, stamp_path, write_json};
 
 /// The stamp of a finished stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,11 +74,15 @@ impl Stamp {
     /// # Errors
     /// The reason why the stage has to be done.
     pub fn check(folder: &Path, inputs: &Inputs) -> Result<Self, Reason> {
-        let bytes = fs::read(folder.join(FILE)).map_err(|_| {
+        let path = stamp_path(folder);
+        if !path.exists() {
             let begun = names(folder).is_ok_and(|names| !names.is_empty());
-            if begun { Reason::Unfinished } else { Reason::Missing }
+            return Err(if begun { Reason::Unfinished } else { Reason::Missing });
+        }
+        let stamp: Self = read_json(&path).map_err(|error| match SchemaError::behind(&error) {
+            Some(newer) => Reason::Changed(format!("its stamp is newer: {newer}")),
+            None => Reason::Damaged(name_of(&path)),
         })?;
-        let stamp: Self = serde_json::from_slice(&bytes).map_err(|_| Reason::Damaged(FILE.into()))?;
         if !stamp.finished {
             return Err(Reason::Unfinished);
         }
@@ -101,14 +101,15 @@ impl Stamp {
         damaged.map(|file| file.name.clone())
     }
 
-    /// Whether a file is one that the stage left, unchanged.
-    pub(super) fn vouches_for(&self, folder: &Path, name: &str) -> bool {
+    /// Whether a file of the folder is one that the stage left, unchanged.
+    pub(super) fn vouches_for(&self, path: &Path) -> bool {
+        let (folder, name) = (path.parent().unwrap_or(path), name_of(path));
         self.files.iter().any(|file| file.name == name && file.is_intact(folder))
     }
 
     /// The stamp of a folder, finished or not, without a look at its other files.
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(FILE)).ok()?).ok()
+        read_json(&stamp_path(folder)).ok()
     }
 
     /// The stamp of a finished folder, without a look at its other files.
@@ -135,12 +136,14 @@ impl Stamp {
             output.add_text(&file.name);
             output.add_text(&file.digest);
         }
-        // The width of sparse features is in no array.
-        let described = fs::read(folder.join("graph.json")).unwrap_or_default();
-        let described: serde_json::Value = serde_json::from_slice(&described).unwrap_or_default();
+        // Later stages also depend on the number of feature columns. Sparse arrays do not tell it
+        // (trailing columns may be empty), so it is taken from the description of the graph. Folders
+        // of other stages have none, and count as 0 columns.
+        let described: serde_json::Value =
+            read_json(&GraphFolder::at(folder).description()).unwrap_or_default();
         output.add(described["features"].as_u64().unwrap_or(0));
         let stamp = Self { inputs, output: output.to_string(), seconds, finished: true, files };
-        write_json(&folder.join(FILE), &stamp)?;
+        write_json(&stamp_path(folder), &stamp)?;
         Ok(stamp)
     }
 
@@ -152,7 +155,7 @@ impl Stamp {
     pub fn take_off(folder: &Path) -> Result<Unstamped, FileError> {
         let old = Self::read(folder);
         if let Some(old) = &old {
-            write_json(&folder.join(FILE), &Self { finished: false, ..old.clone() })?;
+            write_json(&stamp_path(folder), &Self { finished: false, ..old.clone() })?;
         }
         Ok(Unstamped { folder: folder.to_owned(), old: old.filter(|old| old.finished) })
     }
@@ -183,24 +186,9 @@ impl Drop for Unstamped {
         let stamped = old.files.iter().map(|file| &file.name);
         if names(&self.folder).is_ok_and(|names| stamped.eq(&names)) && old.damaged(&self.folder).is_none() {
             // Without a stamp the stage would be done again, so nothing is lost if this fails.
-            let _ = write_json(&self.folder.join(FILE), &old);
+            let _ = write_json(&stamp_path(&self.folder), &old);
         }
     }
-}
-
-/// Removes what interrupted writes left in a folder. Nobody else may be writing there.
-///
-/// # Errors
-/// [`FileError`] if something cannot be removed.
-pub(super) fn tidy(folder: &Path) -> Result<(), FileError> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    for name in all_names(folder)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
-        let path = folder.join(name);
-        fs::remove_file(&path).map_err(FileError::at("remove", &path))?;
-    }
-    Ok(())
 }
 
 impl StampedFile {
@@ -226,7 +214,12 @@ impl StampedFile {
 /// The files that a stage left, by name.
 fn names(folder: &Path) -> Result<Vec<String>, FileError> {
     let names = all_names(folder)?;
-    Ok(names.into_iter().filter(|name| name != FILE && !name.starts_with('.')).collect())
+    let stamp = name_of(&stamp_path(folder));
+    Ok(names.into_iter().filter(|name| *name != stamp && !name.starts_with('.')).collect())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn all_names(folder: &Path) -> Result<Vec<String>, FileError> {
@@ -244,6 +237,7 @@ fn all_names(folder: &Path) -> Result<Vec<String>, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_dir::remove_unfinished;
 
     fn stamped() -> (tempfile::TempDir, Stamp) {
         let folder = tempfile::tempdir().unwrap();
@@ -278,6 +272,14 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_of_a_newer_program_is_done_anew_and_the_reason_is_told() {
+        let (folder, _) = stamped();
+        fs::write(stamp_path(folder.path()), b"{\"schema\": 7}").unwrap();
+        let reason = Stamp::check(folder.path(), &Inputs::default()).unwrap_err().to_string();
+        assert!(reason.contains("it has schema version 7"), "{reason}");
+    }
+
+    #[test]
     fn records_do_not_enter_the_output() {
         let (folder, stamp) = stamped();
         fs::write(folder.path().join("a.json"), b"other seconds").unwrap();
@@ -291,7 +293,7 @@ mod tests {
     fn what_an_interrupted_write_left_is_removed() {
         let (folder, _) = stamped();
         fs::write(folder.path().join(".writing-x1"), b"half").unwrap();
-        tidy(folder.path()).unwrap();
+        remove_unfinished(folder.path()).unwrap();
         assert_eq!(all_names(folder.path()).unwrap(), ["a.json", "a.npy", "stage.json"]);
     }
 

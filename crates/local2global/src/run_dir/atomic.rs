@@ -15,6 +15,9 @@ use super::FileError;
 /// So many bytes are stored at a time; smaller files are stored at their end.
 const STORE_BYTES: usize = 32 << 20;
 
+/// Names of unfinished files and folders begin with this.
+const UNFINISHED: &str = ".writing-";
+
 /// What an unfinished file is written to.
 pub type AtomicSink<'scope, 'env> = BufWriter<Unfinished<'scope, 'env>>;
 
@@ -74,7 +77,7 @@ pub fn write_atomically(
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
     let temporary = tempfile::Builder::new()
-        .prefix(".writing-")
+        .prefix(UNFINISHED)
         .tempfile_in(folder)
         .map_err(FileError::at("write in", folder))?;
     fill(temporary.as_file(), write).map_err(FileError::at("write", path))?;
@@ -91,6 +94,25 @@ fn fill(file: &File, write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<(
     })?;
     set_usual_permissions(file)?;
     file.sync_all()
+}
+
+/// Removes what interrupted writes have left in a folder. Nobody else may be writing there.
+///
+/// # Errors
+/// [`FileError`] if something cannot be removed.
+pub fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
+        let path = entry.map_err(FileError::at("read", folder))?.path();
+        if !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED)) {
+            continue;
+        }
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(FileError::at("remove", &path))?;
+    }
+    Ok(())
 }
 
 /// Temporary files are private; finished ones get the permissions of any other file.

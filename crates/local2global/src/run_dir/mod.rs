@@ -12,21 +12,25 @@ mod archive;
 
 mod atomic;
 
+mod folders;
+
 mod patch_files;
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+mod record;
 
-use serde::Serialize;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::npy::{self, Element};
 
 pub use archive::{ArrayArchive, ArrayFile, write_arrays};
-pub use atomic::{AtomicSink, write_atomically};
-pub use patch_files::{
-    LANDMARKS, PATCH_GRAPH, PATCH_REPORT, PatchFiles, PatchFilesError, nodes_path, patch_name, patch_number,
-    remove_patches, weights_path,
+pub use atomic::{AtomicSink, remove_unfinished, write_atomically};
+pub use folders::{
+    AlignmentFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder, GraphFolder,
+    PartitionFolder, PatchFolder, stamp_path,
 };
+pub use patch_files::{PatchFiles, PatchFilesError, patch_name, patch_number, remove_patches};
+pub use record::{SCHEMA, SchemaError, read_json, write_json};
 
 /// A run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,39 +74,55 @@ impl RunDir {
         self.root.join("run.toml")
     }
 
+    /// Who works in the folder.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join(".lock")
+    }
+
     /// The cleaned graph.
-    pub fn graph(&self) -> PathBuf {
-        self.root.join("1-graph")
+    pub fn graph(&self) -> GraphFolder {
+        GraphFolder::at(self.root.join("1-graph"))
     }
 
     /// The cluster of each node.
-    pub fn partition(&self) -> PathBuf {
-        self.root.join("2-partition")
+    pub fn partition(&self) -> PartitionFolder {
+        PartitionFolder::at(self.root.join("2-partition"))
     }
 
     /// The overlapping patches.
-    pub fn patches(&self) -> PathBuf {
-        self.root.join("3-patches")
+    pub fn patches(&self) -> PatchFolder {
+        PatchFolder::at(self.root.join("3-patches"))
     }
 
     /// The coordinates of each patch.
-    pub fn embeddings(&self) -> PathBuf {
-        self.root.join("4-embeddings")
+    pub fn embeddings(&self) -> EmbeddingFolder {
+        EmbeddingFolder::at(self.root.join("4-embeddings"))
     }
 
     /// The stitched embedding.
-    pub fn alignment(&self) -> PathBuf {
-        self.root.join("5-alignment")
+    pub fn alignment(&self) -> AlignmentFolder {
+        AlignmentFolder::at(self.root.join("5-alignment"))
     }
 
     /// The scores.
-    pub fn evaluation(&self) -> PathBuf {
-        self.root.join("6-evaluation")
+    pub fn evaluation(&self) -> EvaluationFolder {
+        EvaluationFolder::at(self.root.join("6-evaluation"))
     }
 
     /// The embedding in the formats of other programs.
-    pub fn export(&self) -> PathBuf {
-        self.root.join("export")
+    pub fn export(&self) -> ExportFolder {
+        ExportFolder::at(self.root.join("export"))
+    }
+
+    /// The coordinates that an embedder in Python makes, for the embed stage to take.
+    pub fn given_coordinates(&self) -> EmbeddingFolder {
+        EmbeddingFolder::at(self.root.join("embedder"))
+    }
+
+    /// Clusters that a caller in Python gives, for the partition stage to take. Other clusters are
+    /// another file, so that a run notices.
+    pub fn given_clusters(&self, digest: &str) -> PathBuf {
+        self.root.join(format!("clusters-{digest}.npy"))
     }
 }
 
@@ -114,31 +134,9 @@ pub fn write_array<T: Element>(path: &Path, shape: &[usize], values: &[T]) -> Re
     write_atomically(path, |sink| npy::write(sink, shape, values))
 }
 
-/// Writes a record as indented JSON.
-///
-/// # Errors
-/// As [`write_atomically`].
-pub fn write_json(path: &Path, record: &impl Serialize) -> Result<(), FileError> {
-    write_atomically(path, |sink| {
-        serde_json::to_writer_pretty(&mut *sink, record)?;
-        sink.write_all(b"\n")
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
-
-    #[test]
-    fn a_file_is_replaced_as_a_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
-        write_json(&path, &[1, 2, 3]).unwrap();
-        write_json(&path, &"new").unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "\"new\"\n");
-    }
 
     #[test]
     fn patches_sort_by_name() {

@@ -1,10 +1,4 @@
-//! Which patches a folder holds, and what their files are called.
-//!
-//! ```text
-//! NAME.npy           the nodes of one patch          patch-00000.npy
-//! NAME.weights.npy   a weight for each of its nodes  patch-00000.weights.npy
-//! patch_graph.npy, landmarks.npy, patches.json       of all patches
-//! ```
+//! Which patches a folder holds.
 //!
 //! The patch stage numbers its patches and says in `patches.json` how many there are: then a
 //! missing file and one too many are errors that name it. A folder without this report may have been
@@ -17,14 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::FileError;
-
-/// The report of the patch stage, in the folder of the patches.
-pub const PATCH_REPORT: &str = "patches.json";
-/// Which patches are joined.
-pub const PATCH_GRAPH: &str = "patch_graph.npy";
-/// The nodes that every patch holds.
-pub const LANDMARKS: &str = "landmarks.npy";
+use super::{FileError, PatchFolder, read_json};
 
 /// The name of a patch in file names: `patch-00003`.
 pub fn patch_name(index: usize) -> String {
@@ -75,7 +62,7 @@ pub enum PatchFilesError {
 /// The patches of a folder, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchFiles {
-    folder: PathBuf,
+    folder: PatchFolder,
     names: Vec<String>,
 }
 
@@ -91,14 +78,15 @@ impl PatchFiles {
     /// # Errors
     /// [`PatchFilesError`] if there are no patches, or not those that the report tells of.
     pub fn find(folder: &Path) -> Result<Self, PatchFilesError> {
+        let folder = &PatchFolder::at(folder);
         let mut names = node_lists(folder)?;
         names.sort_by_cached_key(|name| (patch_number(name).unwrap_or(usize::MAX), name.clone()));
         if let Some(count) = reported_count(folder)? {
             check(folder, &names, count)?;
         }
         match names.is_empty() {
-            true => Err(PatchFilesError::None { folder: folder.to_owned() }),
-            false => Ok(Self { folder: folder.to_owned(), names }),
+            true => Err(PatchFilesError::None { folder: folder.to_path_buf() }),
+            false => Ok(Self { folder: folder.clone(), names }),
         }
     }
 
@@ -108,7 +96,7 @@ impl PatchFiles {
     /// [`PatchFilesError`] if there are no patches, or a number is missing.
     pub fn numbered(folder: &Path) -> Result<Self, PatchFilesError> {
         let found = Self::find(folder)?;
-        check(folder, &found.names, found.len())?;
+        check(&found.folder, &found.names, found.len())?;
         Ok(found)
     }
 
@@ -129,23 +117,13 @@ impl PatchFiles {
 
     /// The nodes of one patch.
     pub fn nodes(&self, index: usize) -> PathBuf {
-        nodes_path(&self.folder, &self.names[index])
+        self.folder.nodes(&self.names[index])
     }
 
     /// The weights of its nodes; the file need not exist in folders of other programs.
     pub fn weights(&self, index: usize) -> PathBuf {
-        weights_path(&self.folder, &self.names[index])
+        self.folder.weights(&self.names[index])
     }
-}
-
-/// The file with the nodes of a patch, or with its coordinates in another folder.
-pub fn nodes_path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.npy"))
-}
-
-/// The file with the weights of a patch.
-pub fn weights_path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.weights.npy"))
 }
 
 /// Removes what the patch stage leaves in a folder: the report first, so that it never vouches for
@@ -154,6 +132,7 @@ pub fn weights_path(folder: &Path, name: &str) -> PathBuf {
 /// # Errors
 /// [`FileError`] if a file cannot be removed.
 pub fn remove_patches(folder: &Path) -> Result<(), FileError> {
+    let folder = &PatchFolder::at(folder);
     if !folder.exists() {
         return Ok(());
     }
@@ -161,27 +140,25 @@ pub fn remove_patches(folder: &Path) -> Result<(), FileError> {
         true => fs::remove_file(&path).map_err(FileError::at("remove", &path)),
         false => Ok(()),
     };
-    remove(folder.join(PATCH_REPORT))?;
-    remove(folder.join(PATCH_GRAPH))?;
-    remove(folder.join(LANDMARKS))?;
+    remove(folder.report())?;
+    remove(folder.patch_graph())?;
+    remove(folder.landmarks())?;
     for name in node_lists(folder)?.into_iter().filter(|name| patch_number(name).is_some()) {
-        remove(nodes_path(folder, &name))?;
-        remove(weights_path(folder, &name))?;
+        remove(folder.nodes(&name))?;
+        remove(folder.weights(&name))?;
     }
     Ok(())
 }
 
 /// The names of all node lists, in no order.
-fn node_lists(folder: &Path) -> Result<Vec<String>, FileError> {
+fn node_lists(folder: &PatchFolder) -> Result<Vec<String>, FileError> {
+    let others = [folder.patch_graph(), folder.landmarks()];
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(FileError::at("read", folder))? {
-        let file = entry.map_err(FileError::at("read", folder))?.file_name();
-        let file = file.to_string_lossy();
+        let path = entry.map_err(FileError::at("read", folder))?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
         let Some(name) = file.strip_suffix(".npy") else { continue };
-        if !name.starts_with('.')
-            && !name.ends_with(".weights")
-            && ![PATCH_GRAPH, LANDMARKS].contains(&&*file)
-        {
+        if !name.starts_with('.') && !name.ends_with(".weights") && !others.contains(&path) {
             names.push(name.to_owned());
         }
     }
@@ -189,27 +166,24 @@ fn node_lists(folder: &Path) -> Result<Vec<String>, FileError> {
 }
 
 /// How many patches the report tells of, if there is one.
-fn reported_count(folder: &Path) -> Result<Option<usize>, FileError> {
-    let path = folder.join(PATCH_REPORT);
-    if !path.exists() {
-        return Ok(None);
+fn reported_count(folder: &PatchFolder) -> Result<Option<usize>, FileError> {
+    let path = folder.report();
+    match path.exists() {
+        true => read_json(&path).map(|Count { patches }| Some(patches)),
+        false => Ok(None),
     }
-    let bytes = fs::read(&path).map_err(FileError::at("read", &path))?;
-    let count: Count =
-        serde_json::from_slice(&bytes).map_err(|error| FileError::at("understand", &path)(error.into()))?;
-    Ok(Some(count.patches))
 }
 
 /// Checks that exactly the first `count` numbered patches are there.
-fn check(folder: &Path, names: &[String], count: usize) -> Result<(), PatchFilesError> {
+fn check(folder: &PatchFolder, names: &[String], count: usize) -> Result<(), PatchFilesError> {
     let numbers: BTreeSet<usize> = names.iter().filter_map(|name| patch_number(name)).collect();
     if let Some(gap) = (0..count).find(|index| !numbers.contains(index)) {
         let there = numbers.range(..count).count();
-        return Err(PatchFilesError::Missing { path: nodes_path(folder, &patch_name(gap)), there, count });
+        return Err(PatchFilesError::Missing { path: folder.nodes(&patch_name(gap)), there, count });
     }
     let is_stray = |name: &&String| patch_number(name).is_none_or(|number| number >= count);
     match names.iter().find(is_stray) {
-        Some(name) => Err(PatchFilesError::Stray { path: nodes_path(folder, name), count }),
+        Some(name) => Err(PatchFilesError::Stray { path: folder.nodes(name), count }),
         None => Ok(()),
     }
 }
@@ -223,7 +197,7 @@ mod tests {
         files.iter().for_each(|file| fs::write(folder.path().join(file), b"").unwrap());
         if let Some(count) = count {
             let report = format!("{{\"patches\": {count}, \"sizes\": []}}");
-            fs::write(folder.path().join(PATCH_REPORT), report).unwrap();
+            fs::write(PatchFolder::at(folder.path()).report(), report).unwrap();
         }
         folder
     }
@@ -245,8 +219,14 @@ mod tests {
 
     #[test]
     fn other_files_are_no_patches() {
-        let files =
-            ["patch-00000.npy", "patch-00000.weights.npy", PATCH_GRAPH, LANDMARKS, ".writing-1.npy", "x.txt"];
+        let files = [
+            "patch-00000.npy",
+            "patch-00000.weights.npy",
+            "patch_graph.npy",
+            "landmarks.npy",
+            ".writing-1.npy",
+            "x.txt",
+        ];
         assert_eq!(found(&files, Some(1)).unwrap(), ["patch-00000"]);
     }
 
@@ -262,7 +242,13 @@ mod tests {
 
     #[test]
     fn what_the_stage_left_is_removed_and_nothing_else() {
-        let ours = ["patch-00000.npy", "patch-00000.weights.npy", "patch-100000.npy", PATCH_GRAPH, LANDMARKS];
+        let ours = [
+            "patch-00000.npy",
+            "patch-00000.weights.npy",
+            "patch-100000.npy",
+            "patch_graph.npy",
+            "landmarks.npy",
+        ];
         let folder = folder_with(&[&ours[..], &["mine.npy", "notes.txt"]].concat(), Some(1));
         remove_patches(folder.path()).unwrap();
         let mut left: Vec<_> =

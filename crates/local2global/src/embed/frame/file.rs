@@ -20,10 +20,7 @@ use crate::embed::hops::HopsFrame;
 use crate::embed::hops::features::FeatureMap;
 use crate::embed::nn::Matrix;
 use crate::embed::walks::WalkFrame;
-use crate::run_dir::{ArrayFile, FileError, write_arrays, write_json};
-
-const ARRAYS: &str = "frame.npz";
-const RECORD: &str = "frame.json";
+use crate::run_dir::{ArrayFile, EmbeddingFolder, FileError, read_json, write_arrays, write_json};
 
 /// The file `frame.json`: what was chosen, and what the frame was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +36,7 @@ pub struct FrameRecord {
 impl FrameRecord {
     /// The record in a folder, if there is one.
     pub fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(RECORD)).ok()?).ok()
+        read_json(&EmbeddingFolder::at(folder).frame_record()).ok()
     }
 }
 
@@ -50,7 +47,8 @@ pub(super) fn write(
     inputs: String,
     folder: &Path,
 ) -> Result<(), FileError> {
-    let path = folder.join(ARRAYS);
+    let folder = EmbeddingFolder::at(folder);
+    let path = folder.frame();
     write_arrays(&path, |archive| {
         let matrix = |matrix: &Matrix<f32>| [matrix.num_rows(), matrix.num_columns()];
         if let Some(HopsFrame { map, centre, mean_weight, turn }) = frame.hops.as_deref() {
@@ -71,12 +69,12 @@ pub(super) fn write(
         archive.add("structure_weight", &[1], &[frame.structure_weight])
     })?;
     let arrays = digest::of_file(&path).map_err(FileError::at("read", &path))?;
-    write_json(&folder.join(RECORD), &FrameRecord { choices, inputs, arrays })
+    write_json(&folder.frame_record(), &FrameRecord { choices, inputs, arrays })
 }
 
 /// The frame that lies in a folder, if there is one, with its digest.
 pub(super) fn read(folder: &Path) -> Result<Option<Frame>, EmbedError> {
-    let path = folder.join(ARRAYS);
+    let path = EmbeddingFolder::at(folder).frame();
     if !path.exists() {
         return Ok(None);
     }
@@ -91,13 +89,14 @@ pub(super) fn read(folder: &Path) -> Result<Option<Frame>, EmbedError> {
 /// The frame that lies in a folder, if it was made from these inputs and is undamaged.
 pub(super) fn read_current(folder: &Path, inputs: &str) -> Option<Frame> {
     let record = FrameRecord::read(folder).filter(|record| record.inputs == inputs)?;
-    let found = digest::of_file(&folder.join(ARRAYS)).ok()?;
+    let found = digest::of_file(&EmbeddingFolder::at(folder).frame()).ok()?;
     if found == record.arrays { read(folder).ok()? } else { None }
 }
 
 /// Removes a frame that is not used any more, so that nobody takes it for current.
 pub(super) fn remove(folder: &Path) -> Result<(), FileError> {
-    for path in [folder.join(ARRAYS), folder.join(RECORD)].iter().filter(|path| path.exists()) {
+    let folder = EmbeddingFolder::at(folder);
+    for path in [folder.frame(), folder.frame_record()].iter().filter(|path| path.exists()) {
         fs::remove_file(path).map_err(FileError::at("remove", path))?;
     }
     Ok(())

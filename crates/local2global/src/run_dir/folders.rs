@@ -1,0 +1,363 @@
+//! The folders of a run, and what their files are called.
+//!
+//! ```text
+//! run.toml           every setting                  .lock   who works in the folder
+//! N-STAGE/stage.json what a stage was made from, and what it left
+//!
+//! 1-graph/           graph.json indptr.npy indices.npy weights.npy features*.npy labels.npy
+//!                    ids.npy | ids.parquet held_out_edges.npy held_out_non_edges.npy
+//! 2-partition/       clusters.npy partition.json
+//! 3-patches/         NAME.npy NAME.weights.npy patch_graph.npy landmarks.npy patches.json
+//! 4-embeddings/      NAME.npy NAME.json NAME.encoder.npz frame.npz frame.json
+//! 5-alignment/       embedding.npy no_trans.npy spread.npy nodes.npy transforms.npz alignment.json
+//! 6-evaluation/      scores.json full.npy full/ untrained.npy untrained.json
+//! export/            embedding.FORMAT projector/
+//! embedder/          coordinates that an embedder in Python makes
+//! ```
+//!
+//! Each folder is a type of its own that knows the names of its files, and can be used as a path.
+//! Folders outside a run that hold the same files (`l2g align --nodes DIR`) are the same types.
+
+use std::fs;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use super::{FileError, patch_number};
+
+macro_rules! folders {
+    ($($(#[$doc:meta])* $name:ident)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name(PathBuf);
+
+        impl $name {
+            /// The folder at a path, whether it exists or not.
+            pub fn at(path: impl Into<PathBuf>) -> Self {
+                Self(path.into())
+            }
+        }
+
+        impl Deref for $name {
+            type Target = Path;
+
+            fn deref(&self) -> &Path {
+                &self.0
+            }
+        }
+
+        impl AsRef<Path> for $name {
+            fn as_ref(&self) -> &Path {
+                &self.0
+            }
+        }
+
+        impl From<$name> for PathBuf {
+            fn from(folder: $name) -> Self {
+                folder.0
+            }
+        }
+    )* };
+}
+
+folders! {
+    /// `1-graph`: the cleaned graph.
+    GraphFolder
+    /// `2-partition`: the cluster of each node.
+    PartitionFolder
+    /// `3-patches`: the overlapping patches.
+    PatchFolder
+    /// `4-embeddings`: the coordinates of each patch.
+    EmbeddingFolder
+    /// `5-alignment`: the stitched embedding.
+    AlignmentFolder
+    /// `6-evaluation`: the scores, and what the embedding is compared with.
+    EvaluationFolder
+    /// `export`: the embedding in the formats of other programs.
+    ExportFolder
+    /// The folder of an experiment.
+    ExperimentFolder
+}
+
+/// The record of a finished stage in its folder.
+pub fn stamp_path(stage_folder: &Path) -> PathBuf {
+    stage_folder.join("stage.json")
+}
+
+#[expect(missing_docs, reason = "the methods are named after the arrays, which `graph::store` explains")]
+impl GraphFolder {
+    /// Counts, and which arrays there are.
+    pub fn description(&self) -> PathBuf {
+        self.join("graph.json")
+    }
+
+    pub fn indptr(&self) -> PathBuf {
+        self.join("indptr.npy")
+    }
+
+    pub fn indices(&self) -> PathBuf {
+        self.join("indices.npy")
+    }
+
+    pub fn weights(&self) -> PathBuf {
+        self.join("weights.npy")
+    }
+
+    pub fn features(&self) -> PathBuf {
+        self.join("features.npy")
+    }
+
+    pub fn features_indptr(&self) -> PathBuf {
+        self.join("features_indptr.npy")
+    }
+
+    pub fn features_indices(&self) -> PathBuf {
+        self.join("features_indices.npy")
+    }
+
+    pub fn features_data(&self) -> PathBuf {
+        self.join("features_data.npy")
+    }
+
+    pub fn labels(&self) -> PathBuf {
+        self.join("labels.npy")
+    }
+
+    /// Node ids that are integers.
+    pub fn ids(&self) -> PathBuf {
+        self.join("ids.npy")
+    }
+
+    /// Node ids that are text.
+    pub fn text_ids(&self) -> PathBuf {
+        self.join("ids.parquet")
+    }
+
+    pub fn held_out_edges(&self) -> PathBuf {
+        self.join("held_out_edges.npy")
+    }
+
+    pub fn held_out_non_edges(&self) -> PathBuf {
+        self.join("held_out_non_edges.npy")
+    }
+
+    /// Every file that a graph can have, the description first.
+    pub fn all(&self) -> [PathBuf; 13] {
+        [
+            self.description(),
+            self.indptr(),
+            self.indices(),
+            self.weights(),
+            self.features(),
+            self.features_indptr(),
+            self.features_indices(),
+            self.features_data(),
+            self.labels(),
+            self.ids(),
+            self.text_ids(),
+            self.held_out_edges(),
+            self.held_out_non_edges(),
+        ]
+    }
+}
+
+impl PartitionFolder {
+    /// The cluster of each node.
+    pub fn clusters(&self) -> PathBuf {
+        self.join("clusters.npy")
+    }
+
+    /// How good the clusters are.
+    pub fn report(&self) -> PathBuf {
+        self.join("partition.json")
+    }
+}
+
+impl PatchFolder {
+    /// The nodes of a patch.
+    pub fn nodes(&self, name: &str) -> PathBuf {
+        self.join(format!("{name}.npy"))
+    }
+
+    /// A weight for each of its nodes; the file need not exist in folders of other programs.
+    pub fn weights(&self, name: &str) -> PathBuf {
+        self.join(format!("{name}.weights.npy"))
+    }
+
+    /// Which patches are joined.
+    pub fn patch_graph(&self) -> PathBuf {
+        self.join("patch_graph.npy")
+    }
+
+    /// The nodes that every patch holds.
+    pub fn landmarks(&self) -> PathBuf {
+        self.join("landmarks.npy")
+    }
+
+    /// The report of the patch stage, which says how many patches there are.
+    pub fn report(&self) -> PathBuf {
+        self.join("patches.json")
+    }
+}
+
+impl EmbeddingFolder {
+    /// The coordinates of a patch.
+    pub fn coordinates(&self, name: &str) -> PathBuf {
+        self.join(format!("{name}.npy"))
+    }
+
+    /// What they were made from, and how well training went. Coordinates without it were made by
+    /// another program.
+    pub fn record(&self, name: &str) -> PathBuf {
+        self.join(format!("{name}.json"))
+    }
+
+    /// What a patch has learned, for methods that keep it.
+    pub fn encoder(&self, name: &str) -> PathBuf {
+        self.join(format!("{name}.encoder.npz"))
+    }
+
+    /// The files of a patch, the record first: coordinates without one would be taken for another
+    /// program's.
+    pub fn files_of(&self, name: &str) -> [PathBuf; 3] {
+        [self.record(name), self.coordinates(name), self.encoder(name)]
+    }
+
+    /// What every patch is sent before it trains.
+    pub fn frame(&self) -> PathBuf {
+        self.join("frame.npz")
+    }
+
+    /// What the frame was made from, and what was chosen for the user.
+    pub fn frame_record(&self) -> PathBuf {
+        self.join("frame.json")
+    }
+
+    /// The numbered patches that have a record, in no order.
+    ///
+    /// # Errors
+    /// [`FileError`] if the folder cannot be read.
+    pub fn recorded(&self) -> Result<Vec<String>, FileError> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self).map_err(FileError::at("read", self))? {
+            let file = entry.map_err(FileError::at("read", self))?.file_name();
+            let name = file.to_str().and_then(|file| file.strip_suffix(".json"));
+            names.extend(name.filter(|name| patch_number(name).is_some()).map(str::to_owned));
+        }
+        Ok(names)
+    }
+}
+
+impl AlignmentFolder {
+    /// The stitched embedding, one row per node.
+    pub fn embedding(&self) -> PathBuf {
+        self.join("embedding.npy")
+    }
+
+    /// The same without transforms: the mean of the copies as they were trained.
+    pub fn unaligned(&self) -> PathBuf {
+        self.join("no_trans.npy")
+    }
+
+    /// How far the copies of each node lie apart.
+    pub fn spread(&self) -> PathBuf {
+        self.join("spread.npy")
+    }
+
+    /// The node of each row, if nodes are not 0, 1, 2, ...
+    pub fn nodes(&self) -> PathBuf {
+        self.join("nodes.npy")
+    }
+
+    /// The motion of each patch.
+    pub fn transforms(&self) -> PathBuf {
+        self.join("transforms.npz")
+    }
+
+    /// How well the patches fit.
+    pub fn report(&self) -> PathBuf {
+        self.join("alignment.json")
+    }
+}
+
+impl EvaluationFolder {
+    /// The scores.
+    pub fn scores(&self) -> PathBuf {
+        self.join("scores.json")
+    }
+
+    /// An embedding that the stitched one is compared with, such as `full`.
+    pub fn embedding(&self, contender: &str) -> PathBuf {
+        self.join(format!("{contender}.npy"))
+    }
+
+    /// Training on the whole graph works here: there is one patch.
+    pub fn full(&self) -> EmbeddingFolder {
+        EmbeddingFolder::at(self.join("full"))
+    }
+
+    /// Says that the untrained embedding was made here and may be removed.
+    pub fn untrained_mark(&self) -> PathBuf {
+        self.join("untrained.json")
+    }
+}
+
+impl ExportFolder {
+    /// The embedding in a format whose files end in this.
+    pub fn embedding(&self, ending: &str) -> PathBuf {
+        self.join(format!("embedding.{ending}"))
+    }
+
+    /// The folder for TensorBoard's embedding projector.
+    pub fn projector(&self) -> PathBuf {
+        self.join("projector")
+    }
+}
+
+impl ExperimentFolder {
+    /// The scores of all dimensions.
+    pub fn scores(&self) -> PathBuf {
+        self.join("scores.json")
+    }
+
+    /// How long training took.
+    pub fn timings(&self) -> PathBuf {
+        self.join("timings.json")
+    }
+
+    /// The scores as a table for people.
+    pub fn table(&self) -> PathBuf {
+        self.join("table.md")
+    }
+
+    /// The scores as a chart.
+    pub fn figure(&self) -> PathBuf {
+        self.join("figure.svg")
+    }
+
+    /// The embeddings of one dimension.
+    pub fn dimension(&self, dim: usize) -> PathBuf {
+        self.join(format!("d={dim:03}"))
+    }
+
+    /// The common frame of one dimension.
+    pub fn frame(&self, dim: usize) -> PathBuf {
+        self.dimension(dim).join("frame")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_dir::patch_name;
+
+    #[test]
+    fn only_numbered_patches_with_a_record_are_listed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = EmbeddingFolder::at(root.path());
+        for path in [folder.record(&patch_name(3)), folder.coordinates(&patch_name(4)), folder.frame_record()]
+        {
+            fs::write(path, b"").unwrap();
+        }
+        assert_eq!(folder.recorded().unwrap(), ["patch-00003"]);
+    }
+}
