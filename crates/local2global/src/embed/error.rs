@@ -85,6 +85,10 @@ pub enum EmbedError {
     #[error("could not start threads: {0}")]
     Threads(String),
 
+    /// The program itself is at fault.
+    #[error("training of {patch} panicked in run {run}: {message}")]
+    Panic { patch: String, run: u32, message: String },
+
     /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -113,6 +117,9 @@ impl EmbedError {
                 "move the files, and set `embed.method = \"given\"` and `embed.coordinates` to their \
                  folder; or remove them",
             ),
+            Self::Panic { .. } => {
+                Some("this is a defect of local2global: please report it with the settings of the run")
+            }
             Self::Cancelled { .. } => Some("run the same command again to do the rest"),
             Self::Shape { .. } | Self::Unreadable { .. } => {
                 Some("coordinates are a .npy file of numbers, one row per node in the order of the patch")
