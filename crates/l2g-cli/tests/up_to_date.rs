@@ -127,20 +127,51 @@ fn graph(folder: &Path, edges: &str) {
 }
 
 #[test]
-fn a_graph_in_parts_is_refused_before_anything_is_trained() {
+fn a_graph_in_parts_that_are_to_stay_apart_is_refused_before_anything_is_trained() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let ring = |first: usize| (0..60).map(move |k| format!("{} {}\n", first + k, first + (k + 1) % 60));
     graph(folder, &ring(0).chain(ring(60)).collect::<String>());
     let usual = ["run", "edges.txt", "--component", "all", "--out", "run", "--set", "embed.dim=2"];
     let usual = [&usual[..], &["--set", "patch.min_overlap=8", "--set", "embed.method=spectral"]].concat();
-    let output = l2g(folder, &usual);
+    let output = l2g(folder, &[&usual[..], &["--set", "patch.bridge=false"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     let told = text(&output);
     assert!(told.contains("error: graph falls into parts: 2 groups of patches"), "{told}");
     assert!(!folder.join("run/4-embeddings").exists());
-    let bridged = l2g(folder, &[&usual[..], &["--set", "patch.bridge=true"]].concat());
+    let bridged = l2g(folder, &usual);
     assert!(bridged.status.success(), "{}", text(&bridged));
+}
+
+/// The embedding of every node, isolated ones and those of tiny components too, with one row each.
+#[test]
+fn small_components_and_isolated_nodes_are_embedded_with_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let ring = |first: usize, size: usize| {
+        (0..size)
+            .flat_map(move |k| [1, 2, 5].map(|step| format!("{} {}\n", first + k, first + (k + step) % size)))
+    };
+    // A large component, a medium one, a triangle, a pair, and a node with an edge to itself.
+    let lines =
+        ring(0, 300).chain(ring(300, 90)).chain(ring(400, 3)).chain(["500 501\n".into(), "600 600\n".into()]);
+    graph(folder, &lines.collect::<String>());
+    for method in ["auto", "vgae", "spectral"] {
+        let setting = format!("embed.method={method}");
+        let arguments =
+            ["run", "edges.txt", "--component", "all", "--out", method, "--set", &setting, "--json"];
+        let more = ["--dim", "16", "--epochs", "5", "--set", "partition.clusters=4"];
+        let output = l2g(folder, &[&arguments[..], &more].concat());
+        assert!(output.status.success(), "{method}: {}", text(&output));
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(record["nodes"], 396, "{method}");
+        let report: Value = serde_json::from_slice(
+            &fs::read(folder.join(method).join("2-partition/partition.json")).unwrap(),
+        )
+        .unwrap();
+        // The triangle, the pair and the lone node.
+        assert_eq!(report["packed_nodes"], 6, "{method}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::time::Instant;
 use common::{data_set, on_threads};
 use local2global::graph::{BuildOptions, EdgeList, Graph, build};
 use local2global::partition::{
-    ClusterGraph, Fennel, Metis, Partition, PartitionConfig, Partitioner, partition,
+    ClusterGraph, Fennel, Metis, Partition, PartitionConfig, PartitionTask, Partitioner, partition,
 };
 use local2global::patch::sparsify::sparsify;
 use local2global::patch::{Cover, PatchConfig, PatchReport, Sparsify, make_patches};
@@ -101,7 +101,9 @@ fn cut(graph: &Graph, partition: &Partition) -> f64 {
 }
 
 fn metis(graph: &Graph, num_clusters: usize) -> Partition {
-    Metis::default().partition(graph, num_clusters, Seed(1), &Silent).expect("METIS takes this graph")
+    Metis::default()
+        .partition(graph, &PartitionTask::silent(num_clusters, Seed(1)))
+        .expect("METIS takes this graph")
 }
 
 fn cora(repeats: usize) {
@@ -135,7 +137,8 @@ fn whole_stage(graph: &Graph, config: &PatchConfig) -> PatchReport {
 fn fennel(graph: &Graph, metis_cut: f64, metis_seconds: f64, repeats: usize) {
     for passes in [1, 3, 10] {
         let fennel = Fennel { passes, ..Default::default() };
-        let run = || fennel.partition(graph, COMMUNITIES, Seed(1), &Silent).expect("valid settings");
+        let run =
+            || fennel.partition(graph, &PartitionTask::silent(COMMUNITIES, Seed(1))).expect("valid settings");
         let (found, seconds) = fastest(repeats, run);
         let (cut, balance) = (cut(graph, &found), found.balance());
         println!("fennel/passes={passes}: {seconds:.2} s, cut {cut:.4}, balance {balance:.3}");
@@ -173,7 +176,8 @@ fn patch_stage(graph: &Graph, partition: &Partition, metis_seconds: f64, repeats
 
 fn many_clusters(graph: &Graph, num_clusters: usize) {
     let fennel = Fennel { passes: 3, ..Default::default() };
-    let partition = fennel.partition(graph, num_clusters, Seed(1), &Silent).expect("valid settings");
+    let partition =
+        fennel.partition(graph, &PartitionTask::silent(num_clusters, Seed(1))).expect("valid settings");
     forget_peak();
     let (clusters, first) = fastest(1, || ClusterGraph::of(graph, &partition));
     for method in [Sparsify::Resistance, Sparsify::Conductance, Sparsify::Nearest] {

@@ -176,9 +176,9 @@ fn another_seed_gives_other_patches() {
 }
 
 #[test]
-fn components_are_groups_unless_a_bridge_is_asked_for() {
+fn components_are_joined_by_bridges_unless_they_are_to_stay_apart() {
     for seed in 0..6 {
-        let config = PatchConfig { min_overlap: Some(6), ..Default::default() };
+        let config = PatchConfig { min_overlap: Some(6), bridge: false, ..Default::default() };
         let mut case = Case::new(scattered(seed), 8, config, seed);
         let (patches, report) = case.run();
         let components = Components::of(&case.graph);

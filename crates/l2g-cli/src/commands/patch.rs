@@ -76,9 +76,9 @@ pub(crate) struct PatchArgs {
     #[arg(long, value_name = "METHOD")]
     sparsify: Option<SparsifyArg>,
 
-    /// Join patches of different components through random nodes
+    /// Leave patches of different components apart, instead of joining them through random nodes
     #[arg(long)]
-    bridge: bool,
+    no_bridge: bool,
 
     /// Nodes that every patch holds, in balls all over the graph: up to 1 a share of the mean
     /// cluster, above a number of nodes [default: 0]
@@ -153,7 +153,7 @@ fn settings(args: &PatchArgs, config: &PatchConfig) -> PatchConfig {
     config.degree = args.degree.unwrap_or(config.degree);
     config.cover = args.cover.map(Into::into).or(config.cover);
     config.sparsify = args.sparsify.map_or(config.sparsify, Into::into);
-    config.bridge |= args.bridge;
+    config.bridge &= !args.no_bridge;
     config.landmarks = args.landmarks.or(config.landmarks);
     config
 }
@@ -173,7 +173,12 @@ fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
     ];
     if !report.connected {
         let groups = grouped(report.groups.len());
-        rows.push(("groups", format!("{groups}, each aligned for itself (--bridge joins them)")));
+        rows.push((
+            "groups",
+            format!(
+                "{groups}, which cannot be aligned with each other (without --no-bridge they are joined)"
+            ),
+        ));
     }
     if !report.bridges.is_empty() {
         rows.push(("bridges", format!("{}, through random nodes", grouped(report.bridges.len()))));

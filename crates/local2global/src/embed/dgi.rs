@@ -168,7 +168,9 @@ impl<F: Float> Model<F> for Dgi<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::nn::fixture::{Fixture, assert_close, assert_gradients_agree};
+    use crate::embed::nn::fixture::{
+        Fixture, assert_agrees_with_pytorch, assert_close, assert_gradients_agree,
+    };
     use crate::embed::nn::input::Scaling;
 
     const NAMES: [&str; 5] = ["w", "b", "prelu", "bilinear", "bias"];
@@ -187,11 +189,7 @@ mod tests {
     fn loss_and_gradients_agree_with_pytorch() {
         let fixture = Fixture::load();
         let mut model = model(&fixture);
-        let loss = model.loss_and_gradients();
-        assert!((loss - fixture.matrix("dgi_loss").values()[0]).abs() < 1e-8);
-        for (parameter, name) in model.parameters.iter().zip(NAMES) {
-            assert_close(&parameter.gradient, &fixture.matrix(&format!("dgi_grad_{name}")), 1e-8);
-        }
+        assert_agrees_with_pytorch(&mut model, &fixture, "dgi", &NAMES);
         assert_close(&model.coordinates(), &fixture.matrix("dgi_h"), 1e-8);
     }
 

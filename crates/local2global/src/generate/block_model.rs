@@ -30,12 +30,12 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::cumulative::Cumulative;
-use super::group::Groups;
 use super::{
     ClassFeatures, Degrees, EdgeSource, FeatureSource, GenerateError, Generator, Purpose, SyntheticGraph,
     check, check_nodes, check_share, poisson, rows_per_chunk,
 };
 use crate::graph::Labels;
+use crate::linalg::grouping::Grouped;
 use crate::seed::{Seed, Stage};
 
 /// Settings of a degree-corrected block model. Labels are the communities.
@@ -125,7 +125,7 @@ struct BlockEdges {
 impl BlockEdges {
     fn new(model: &BlockModel, communities: Arc<[u32]>, theta: &[f64], seed: Seed) -> Self {
         let by_community = communities.iter().map(|&community| community as usize);
-        let Groups { starts, members } = Groups::new(model.communities, by_community);
+        let (starts, members) = Grouped::new(model.communities, by_community.zip(0_u32..)).into_parts();
         Self {
             communities,
             inside: Cumulative::new(members.iter().map(|&node| theta[node as usize])),

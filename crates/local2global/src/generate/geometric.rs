@@ -21,12 +21,12 @@ use std::sync::Arc;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::group::Groups;
 use super::{
     EdgeSource, FeatureSource, GenerateError, Generator, Purpose, SyntheticGraph, check, check_nodes,
     rows_per_chunk,
 };
 use crate::graph::features::SparseFeatures;
+use crate::linalg::grouping::Grouped;
 use crate::seed::{Seed, Stage};
 
 /// Settings of a random geometric graph. There are no labels.
@@ -107,8 +107,8 @@ impl Near {
         let most = (points.len() as f64).sqrt();
         let cells_per_side = (1.0 / radius).min(most).floor().max(1.0) as usize;
         let cell = |&[x, y]: &Point| cell_of(y, cells_per_side) * cells_per_side + cell_of(x, cells_per_side);
-        let Groups { starts, members } =
-            Groups::new(cells_per_side * cells_per_side, points.iter().map(cell));
+        let num_cells = cells_per_side * cells_per_side;
+        let (starts, members) = Grouped::new(num_cells, points.iter().map(cell).zip(0_u32..)).into_parts();
         let members = members.into_iter().map(|node| (node, points[node as usize])).collect();
         let rows_per_chunk = rows_per_chunk(mean_degree);
         Self { points, radius, cells_per_side, starts, members, rows_per_chunk }

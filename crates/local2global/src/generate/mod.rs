@@ -26,8 +26,6 @@ mod files;
 
 mod geometric;
 
-mod group;
-
 mod ring_of_cliques;
 
 mod rmat;

@@ -14,10 +14,10 @@
 use rand::Rng;
 use rand::seq::SliceRandom;
 
-use super::component::Forest;
 use super::sample::{Pair, joined_pairs, num_joined_pairs, sample_non_edges};
 use super::{Graph, GraphError, NodeIndex, Targets};
 use crate::buffer::Buffer;
+use crate::linalg::disjoint_sets::{DisjointSets, SetIndex};
 use crate::seed::{Seed, Stage};
 
 /// The index of the stream that splits are drawn from.
@@ -138,12 +138,16 @@ pub fn hold_out(graph: Graph, share: f64, seed: Seed) -> Result<Graph, HoldOutEr
 
 /// Draws `wanted` edges that are not needed to keep components connected; if there are
 /// not so many, the error is how many there are.
-fn draw<I: NodeIndex>(graph: &Graph, wanted: usize, random: &mut impl Rng) -> Result<Vec<Pair>, usize> {
+fn draw<I: NodeIndex + SetIndex>(
+    graph: &Graph,
+    wanted: usize,
+    random: &mut impl Rng,
+) -> Result<Vec<Pair>, usize> {
     let mut pairs: Vec<[I; 2]> =
         joined_pairs(graph).map(|pair| pair.map(|node| I::from_index(node.index()))).collect();
     pairs.shuffle(random);
-    let mut forest = Forest::<I>::new(graph.num_nodes());
-    pairs.retain(|[u, v]| !forest.join(u.index(), v.index()));
+    let mut joined = DisjointSets::<I>::new(graph.num_nodes());
+    pairs.retain(|[u, v]| !joined.join(u.index(), v.index()));
     if pairs.len() < wanted {
         return Err(pairs.len());
     }

@@ -42,10 +42,24 @@ impl Cholesky {
     /// # Errors
     /// [`NotPositiveDefinite`] if it is not.
     pub fn new(diagonal: &[f64], edges: &[(u32, u32)], weights: &[f64]) -> Result<Self, NotPositiveDefinite> {
+        let lower = edges.iter().copied().zip(weights.iter().copied());
+        Self::within(diagonal, lower, usize::MAX)?.ok_or(NotPositiveDefinite)
+    }
+
+    /// As [`Cholesky::new`], from edges with their weights; none if the factor would have more
+    /// than `max_entries` entries.
+    ///
+    /// # Errors
+    /// As [`Cholesky::new`].
+    pub fn within(
+        diagonal: &[f64],
+        edges: impl Iterator<Item = ((u32, u32), f64)>,
+        max_entries: usize,
+    ) -> Result<Option<Self>, NotPositiveDefinite> {
         let size = diagonal.len();
         let mut entries: Vec<Triplet<usize, usize, f64>> =
             diagonal.iter().enumerate().map(|(row, &value)| Triplet::new(row, row, value)).collect();
-        entries.extend(edges.iter().zip(weights).map(|(&(i, j), &weight)| {
+        entries.extend(edges.map(|((i, j), weight)| {
             // Only the lower triangle is read.
             Triplet::new(i.max(j) as usize, i.min(j) as usize, -weight)
         }));
@@ -58,6 +72,9 @@ impl Cholesky {
             Default::default(),
         )
         .map_err(|_| NotPositiveDefinite)?;
+        if symbolic.len_val() > max_entries {
+            return Ok(None);
+        }
         let mut factor = vec![0.0; symbolic.len_val()];
         let needed = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default());
         symbolic
@@ -71,7 +88,7 @@ impl Cholesky {
                 Spec::default(),
             )
             .map_err(|_| NotPositiveDefinite)?;
-        Ok(Self { symbolic, factor })
+        Ok(Some(Self { symbolic, factor }))
     }
 
     /// The number of entries in the factor.

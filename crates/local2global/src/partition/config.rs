@@ -14,9 +14,9 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Fennel, GivenClusters, Graph, Louvain, Metis, Partition, PartitionError, Partitioner};
-use crate::progress::Progress;
-use crate::seed::Seed;
+use super::{
+    Fennel, GivenClusters, Graph, Louvain, Metis, Partition, PartitionError, PartitionTask, Partitioner,
+};
 
 /// How many clusters to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,18 +126,12 @@ impl PartitionMethod {
 }
 
 impl Partitioner for PartitionMethod {
-    fn partition(
-        &self,
-        graph: &Graph,
-        num_clusters: usize,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &Graph, task: &PartitionTask<'_>) -> Result<Partition, PartitionError> {
         match self {
-            Self::Metis(method) => method.partition(graph, num_clusters, seed, progress),
-            Self::Fennel(method) => method.partition(graph, num_clusters, seed, progress),
-            Self::Louvain(method) => method.partition(graph, num_clusters, seed, progress),
-            Self::Given(method) => method.partition(graph, num_clusters, seed, progress),
+            Self::Metis(method) => method.partition(graph, task),
+            Self::Fennel(method) => method.partition(graph, task),
+            Self::Louvain(method) => method.partition(graph, task),
+            Self::Given(method) => method.partition(graph, task),
         }
     }
 }

@@ -27,7 +27,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::loads::Loads;
-use super::{Partition, PartitionError, Partitioner};
+use super::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::graph::{Graph, NodeId, NodeIndex, Targets};
 use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
@@ -66,13 +66,8 @@ impl Default for Fennel {
 }
 
 impl Partitioner for Fennel {
-    fn partition(
-        &self,
-        graph: &Graph,
-        num_clusters: usize,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &Graph, task: &PartitionTask<'_>) -> Result<Partition, PartitionError> {
+        let &PartitionTask { num_clusters, seed, progress } = task;
         self.check()?;
         let order = self.order.of(graph, seed);
         let clusters = match graph.targets() {
@@ -310,7 +305,6 @@ fn breadth_first(graph: &Graph) -> Vec<NodeId> {
 mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
-    use crate::progress::Silent;
 
     fn ring_of_cliques(num_cliques: u32, size: u32) -> Graph {
         let mut pairs = Vec::new();
@@ -333,7 +327,8 @@ mod tests {
             for load_limit in [1.0, 1.03, 2.0] {
                 for passes in [1, 4] {
                     let fennel = Fennel { passes, load_limit, ..Default::default() };
-                    let partition = fennel.partition(&graph, num_clusters, Seed(1), &Silent).unwrap();
+                    let partition =
+                        fennel.partition(&graph, &PartitionTask::silent(num_clusters, Seed(1))).unwrap();
                     let largest = *partition.sizes().iter().max().unwrap();
                     assert!(largest <= fennel.limit(100, num_clusters), "{num_clusters} {load_limit}");
                 }
@@ -346,7 +341,7 @@ mod tests {
         let graph = ring_of_cliques(8, 12);
         for order in [Order::Natural, Order::Random, Order::BreadthFirst] {
             let fennel = Fennel { passes: 10, load_limit: 1.5, order, ..Default::default() };
-            let partition = fennel.partition(&graph, 8, Seed(1), &Silent).unwrap();
+            let partition = fennel.partition(&graph, &PartitionTask::silent(8, Seed(1))).unwrap();
             assert!(cut(&graph, &partition) <= 100, "{order:?} {}", cut(&graph, &partition));
         }
     }
@@ -366,7 +361,7 @@ mod tests {
             Fennel { gamma: f64::NAN, ..Default::default() },
             Fennel { load_limit: 0.9, ..Default::default() },
         ] {
-            let error = fennel.partition(&graph, 2, Seed(1), &Silent).unwrap_err();
+            let error = fennel.partition(&graph, &PartitionTask::silent(2, Seed(1))).unwrap_err();
             assert!(matches!(error, PartitionError::Setting { .. }), "{error}");
         }
     }

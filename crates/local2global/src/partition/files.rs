@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClusterGraph, Partition, PartitionError, undirected};
 use crate::graph::Graph;
+use crate::graph::component::Components;
 use crate::npy;
 use crate::run_dir::{RunDir, write_array, write_json};
 
@@ -20,6 +21,10 @@ pub struct PartitionReport {
     pub cut_share: f64,
     /// The size of the largest cluster over the mean.
     pub balance: f64,
+    /// Nodes that share a cluster with a larger piece which no path joins them with: those of
+    /// components too small for a cluster of their own.
+    #[serde(default)]
+    pub packed_nodes: usize,
 }
 
 impl PartitionReport {
@@ -34,8 +39,26 @@ impl PartitionReport {
             cut_edges: cut_entries / 2,
             cut_share: cut_entries as f64 / entries.max(1) as f64,
             balance: partition.balance(),
+            packed_nodes: packed_nodes(&graph, partition),
         }
     }
+}
+
+/// The nodes of each cluster beyond its largest piece, over all clusters.
+fn packed_nodes(graph: &Graph, partition: &Partition) -> usize {
+    let components = Components::of(graph);
+    if components.len() == 1 {
+        return 0;
+    }
+    let mut pieces: Vec<(u32, u32)> =
+        partition.clusters().iter().copied().zip(components.labels().iter().copied()).collect();
+    pieces.sort_unstable();
+    let mut largest = vec![0; partition.num_clusters()];
+    for piece in pieces.chunk_by(|a, b| a == b) {
+        let most: &mut usize = &mut largest[piece[0].0 as usize];
+        *most = (*most).max(piece.len());
+    }
+    graph.num_nodes() - largest.iter().sum::<usize>()
 }
 
 /// Writes the cluster of each node, and the report.

@@ -17,13 +17,11 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Partition, PartitionError, Partitioner};
+use super::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::graph::labels::{LabelKind, UNKNOWN};
 use crate::graph::{Graph, NodeId};
 use crate::npy::{self, Kind};
-use crate::progress::Progress;
 use crate::run_dir::FileError;
-use crate::seed::Seed;
 
 /// Where given clusters are found: in the labels, unless there is a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,13 +33,7 @@ pub struct GivenClusters {
 }
 
 impl Partitioner for GivenClusters {
-    fn partition(
-        &self,
-        graph: &Graph,
-        _: usize,
-        _: Seed,
-        _: &dyn Progress,
-    ) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &Graph, _: &PartitionTask<'_>) -> Result<Partition, PartitionError> {
         let names = match &self.file {
             None => labels_of(graph)?,
             Some(path) if path.extension().is_some_and(|extension| extension == "npy") => read_array(path)?,
@@ -145,8 +137,8 @@ pub(crate) fn two_fields(line: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, Labels, build};
-    use crate::progress::Silent;
     use crate::run_dir::write_array;
+    use crate::seed::Seed;
 
     fn path_of_three() -> Graph {
         let edges = EdgeList::from_pairs(vec![[0_u32, 1], [1, 2]]);
@@ -154,7 +146,7 @@ mod tests {
     }
 
     fn clusters(given: &GivenClusters, graph: &Graph) -> Result<Vec<u32>, String> {
-        let found = given.partition(graph, 1, Seed(0), &Silent);
+        let found = given.partition(graph, &PartitionTask::silent(1, Seed(0)));
         found.map(|found| found.clusters().to_vec()).map_err(|error| error.to_string())
     }
 

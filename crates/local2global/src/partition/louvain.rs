@@ -22,7 +22,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::merge::merge_down_to;
-use super::{Partition, PartitionError, Partitioner};
+use super::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::graph::Graph;
 use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
@@ -44,13 +44,8 @@ impl Default for Louvain {
 }
 
 impl Partitioner for Louvain {
-    fn partition(
-        &self,
-        graph: &Graph,
-        num_clusters: usize,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &Graph, task: &PartitionTask<'_>) -> Result<Partition, PartitionError> {
+        let &PartitionTask { num_clusters, seed, progress } = task;
         self.check(graph)?;
         let mut level = Level::of(graph);
         let mut communities: Vec<u32> = (0..graph.num_nodes() as u32).collect();
@@ -259,7 +254,6 @@ impl<'a> Communities<'a> {
 mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
-    use crate::progress::Silent;
 
     fn ring_of_cliques(num_cliques: u32, size: u32) -> Graph {
         let mut pairs = Vec::new();
@@ -273,13 +267,16 @@ mod tests {
 
     #[test]
     fn cliques_are_communities() {
-        let found = Louvain::default().partition(&ring_of_cliques(8, 6), 48, Seed(2), &Silent).unwrap();
+        let found = Louvain::default()
+            .partition(&ring_of_cliques(8, 6), &PartitionTask::silent(48, Seed(2)))
+            .unwrap();
         assert_eq!(found.sizes(), [6; 8]);
     }
 
     #[test]
     fn communities_are_merged_to_the_number_asked_for() {
-        let found = Louvain::default().partition(&ring_of_cliques(8, 6), 3, Seed(2), &Silent).unwrap();
+        let found =
+            Louvain::default().partition(&ring_of_cliques(8, 6), &PartitionTask::silent(3, Seed(2))).unwrap();
         assert_eq!(found.num_clusters(), 3);
     }
 
@@ -294,6 +291,9 @@ mod tests {
     #[test]
     fn a_graph_without_edges_stays_apart() {
         let graph = build(EdgeList::<u32>::new(), 4, &BuildOptions::default()).graph;
-        assert_eq!(Louvain::default().partition(&graph, 2, Seed(1), &Silent).unwrap().num_clusters(), 4);
+        assert_eq!(
+            Louvain::default().partition(&graph, &PartitionTask::silent(2, Seed(1))).unwrap().num_clusters(),
+            4
+        );
     }
 }

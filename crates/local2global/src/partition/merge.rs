@@ -4,7 +4,7 @@
 //! the share of the neighbour's edges that lead here; then the next smallest, until
 //! enough is merged. A cluster without neighbours is a component of its own. It is left
 //! alone, unless it is too small: such crumbs are packed together to clusters of usual
-//! size.
+//! size, and what is too little even then goes with the smallest other cluster.
 //!
 //! Cost: one pass over the edges to find who touches whom, then `O(log p)` for each pair
 //! of touching clusters that a merge concerns.
@@ -14,8 +14,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::{ClusterGraph, Partition};
 use crate::graph::Graph;
+use crate::linalg::disjoint_sets::DisjointSets;
 
-/// Merges clusters until each has `min_size` nodes or no neighbour.
+/// Merges clusters until each has `min_size` nodes, or all are one.
 pub(super) fn merge_small(graph: &Graph, partition: Partition, min_size: usize) -> Partition {
     if partition.sizes().iter().all(|&size| size >= min_size) {
         return partition;
@@ -23,7 +24,8 @@ pub(super) fn merge_small(graph: &Graph, partition: Partition, min_size: usize) 
     let mut merger = Merger::new(&ClusterGraph::of(graph, &partition), partition.sizes());
     let mut lone = merger.merge_while(|size, _| size < min_size);
     lone.retain(|&cluster| merger.sizes[cluster as usize] < min_size);
-    merger.pack(lone, min_size.max(partition.num_nodes() / partition.num_clusters()));
+    let usual_size = partition.num_nodes() / partition.num_clusters();
+    merger.pack(lone, min_size, min_size.max(usual_size));
     merger.finish(partition)
 }
 
@@ -39,8 +41,8 @@ pub(super) fn merge_down_to(graph: &Graph, partition: Partition, num_clusters: u
 
 /// Clusters while they are merged.
 struct Merger {
-    /// What each cluster was merged into, or itself.
-    parent: Vec<u32>,
+    /// Which clusters were merged; the one that stands for them has their sums.
+    merged: DisjointSets,
     sizes: Vec<usize>,
     volumes: Vec<f64>,
     /// For each cluster the weight of edges to those that touch it.
@@ -54,8 +56,8 @@ impl Merger {
             cuts[edge.a as usize].insert(edge.b, edge.cut);
             cuts[edge.b as usize].insert(edge.a, edge.cut);
         }
-        let parent = (0..sizes.len() as u32).collect();
-        Self { parent, sizes: sizes.to_vec(), volumes: clusters.volumes().to_vec(), cuts }
+        let merged = DisjointSets::new(sizes.len());
+        Self { merged, sizes: sizes.to_vec(), volumes: clusters.volumes().to_vec(), cuts }
     }
 
     /// Merges the smallest cluster as long as `wanted(its size, clusters left)`; returns
@@ -66,7 +68,7 @@ impl Merger {
         let mut left = self.sizes.len();
         let mut lone = Vec::new();
         while let Some(Reverse((size, cluster))) = queue.pop() {
-            let outdated = self.parent[cluster as usize] != cluster || self.sizes[cluster as usize] != size;
+            let outdated = !self.merged.is_root(cluster as usize) || self.sizes[cluster as usize] != size;
             if outdated {
                 continue;
             }
@@ -92,7 +94,7 @@ impl Merger {
     }
 
     fn merge(&mut self, cluster: u32, target: u32) {
-        self.parent[cluster as usize] = target;
+        self.merged.join_into(cluster as usize, target as usize);
         self.sizes[target as usize] += self.sizes[cluster as usize];
         self.volumes[target as usize] += self.volumes[cluster as usize];
         for (other, cut) in std::mem::take(&mut self.cuts[cluster as usize]) {
@@ -104,8 +106,9 @@ impl Merger {
         }
     }
 
-    /// Joins clusters, in their order, to groups of at least `size` nodes, if they suffice.
-    fn pack(&mut self, mut lone: Vec<u32>, size: usize) {
+    /// Joins clusters, in their order, to groups of at least `size` nodes; the last group may be
+    /// smaller, but not below `min_size` as long as there is another cluster to go with.
+    fn pack(&mut self, mut lone: Vec<u32>, min_size: usize, size: usize) {
         lone.sort_unstable();
         let (mut full, mut open) = (None, None);
         for cluster in lone {
@@ -117,23 +120,23 @@ impl Merger {
                 (full, open) = (Some(target), None);
             }
         }
-        if let (Some(target), Some(rest)) = (full, open) {
+        let Some(rest) = open else { return };
+        let is_small = self.sizes[rest as usize] < min_size;
+        if let Some(target) = full.or_else(|| self.smallest_beside(rest).filter(|_| is_small)) {
             self.merge(rest, target);
         }
     }
 
-    fn finish(mut self, partition: Partition) -> Partition {
-        for cluster in 0..self.parent.len() {
-            self.parent[cluster] = self.root(cluster as u32);
-        }
-        Partition::from_labels(partition.clusters.iter().map(|&old| self.parent[old as usize]).collect())
+    /// The smallest cluster but the given one; the first of several.
+    fn smallest_beside(&self, cluster: u32) -> Option<u32> {
+        let others = (0..self.sizes.len() as u32)
+            .filter(|&other| other != cluster && self.merged.is_root(other as usize));
+        others.min_by_key(|&other| self.sizes[other as usize])
     }
 
-    fn root(&self, mut cluster: u32) -> u32 {
-        while self.parent[cluster as usize] != cluster {
-            cluster = self.parent[cluster as usize];
-        }
-        cluster
+    fn finish(mut self, partition: Partition) -> Partition {
+        let merged = |&old: &u32| self.merged.root(old as usize) as u32;
+        Partition::from_labels(partition.clusters.iter().map(merged).collect())
     }
 }
 
@@ -174,6 +177,20 @@ mod tests {
         assert_eq!(merged.clusters(), [0, 0, 1, 1, 2, 2, 3, 3, 3]);
         let alone = merge_small(&graph, Partition::from_labels(vec![0, 0, 0, 0, 1, 1, 1, 1, 1]), 9);
         assert_eq!(alone.num_clusters(), 1);
+    }
+
+    #[test]
+    fn crumbs_that_do_not_suffice_go_with_the_smallest_cluster() {
+        // A path of three clusters, a component of two nodes and a lone one.
+        let mut edges: Vec<[u32; 2]> = (1..12).map(|node| [node - 1, node]).collect();
+        edges.push([12, 13]);
+        let labels = vec![0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4];
+        let merged = merge_small(&graph(&edges, 15), Partition::from_labels(labels), 3);
+        // The lone node goes with the pair; three nodes are enough.
+        assert_eq!(merged.clusters(), [0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
+        let labels = vec![0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3];
+        let merged = merge_small(&graph(&edges, 14), Partition::from_labels(labels), 3);
+        assert_eq!(merged.clusters(), [0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 1, 1]);
     }
 
     #[test]

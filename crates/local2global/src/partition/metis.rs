@@ -21,10 +21,9 @@ use ::metis::{Idx, option};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Partition, PartitionError, Partitioner};
+use super::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::graph::{Graph, NodeId};
-use crate::progress::Progress;
-use crate::seed::{Seed, Stage};
+use crate::seed::Stage;
 
 /// The settings of METIS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,13 +47,8 @@ impl Default for Metis {
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Partitioner for Metis {
-    fn partition(
-        &self,
-        graph: &Graph,
-        num_clusters: usize,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Partition, PartitionError> {
+    fn partition(&self, graph: &Graph, task: &PartitionTask<'_>) -> Result<Partition, PartitionError> {
+        let &PartitionTask { num_clusters, seed, progress } = task;
         progress.begin("partition (metis)", 0, "");
         let rows = MetisGraph::of(graph)?;
         let mut clusters: Vec<Idx> = vec![0; graph.num_nodes()];
@@ -142,7 +136,7 @@ mod tests {
     use super::*;
     use crate::graph::edge_list::EdgeChunk;
     use crate::graph::{BuildOptions, EdgeList, build};
-    use crate::progress::Silent;
+    use crate::seed::Seed;
 
     fn weighted(edges: &[(u32, u32, f32)], num_nodes: usize) -> Graph {
         let mut list = EdgeList::new();
@@ -156,7 +150,8 @@ mod tests {
         // A ring of eight nodes in which every second edge is heavy.
         let edges: Vec<_> =
             (0..8_u32).map(|i| (i, (i + 1) % 8, if i % 2 == 0 { 50.5 } else { 0.5 })).collect();
-        let partition = Metis::default().partition(&weighted(&edges, 8), 4, Seed(3), &Silent).unwrap();
+        let partition =
+            Metis::default().partition(&weighted(&edges, 8), &PartitionTask::silent(4, Seed(3))).unwrap();
         assert_eq!(partition.num_clusters(), 4);
         for pair in 0..4 {
             assert_eq!(partition.clusters()[2 * pair], partition.clusters()[2 * pair + 1]);
@@ -174,7 +169,8 @@ mod tests {
     #[test]
     fn an_impossible_imbalance_is_refused() {
         let metis = Metis { imbalance: -1.0, ..Default::default() };
-        let error = metis.partition(&weighted(&[(0, 1, 1.0)], 2), 2, Seed(1), &Silent).unwrap_err();
+        let error =
+            metis.partition(&weighted(&[(0, 1, 1.0)], 2), &PartitionTask::silent(2, Seed(1))).unwrap_err();
         assert_eq!(error.to_string(), "partition.imbalance is -1; it must be between 0.001 and 1000");
     }
 }

@@ -44,27 +44,39 @@ use std::path::PathBuf;
 use crate::graph::component::Components;
 use crate::graph::edge_list::EdgeChunk;
 use crate::graph::{BuildOptions, EdgeList, Graph, NodeId, NodeIndex, Targets, build};
+use crate::linalg::grouping::Grouped;
 use crate::npy::NpyError;
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::run_dir::FileError;
 use crate::seed::Seed;
 
+/// What a partitioner is asked for.
+#[derive(Clone, Copy)]
+pub struct PartitionTask<'a> {
+    /// The most clusters to make: two or more, and no more than there are nodes.
+    pub num_clusters: usize,
+    /// The seed of chance.
+    pub seed: Seed,
+    /// Who is told how far it is, and may cancel it.
+    pub progress: &'a dyn Progress,
+}
+
+impl PartitionTask<'static> {
+    /// So many clusters, in silence.
+    pub fn silent(num_clusters: usize, seed: Seed) -> Self {
+        Self { num_clusters, seed, progress: &Silent }
+    }
+}
+
 /// Splits a graph into disjoint, non-empty clusters.
 pub trait Partitioner {
-    /// Assigns every node of `graph` to one of at most `num_clusters` clusters.
+    /// Assigns every node of `graph`, which is undirected, to a cluster.
     ///
-    /// The graph is undirected and has at least `num_clusters` nodes, and there are at
-    /// least two clusters to make. Clusters that stay empty are not counted.
+    /// Clusters that stay empty are not counted.
     ///
     /// # Errors
     /// [`PartitionError`], by the method.
-    fn partition(
-        &self,
-        graph: &Graph,
-        num_clusters: usize,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Partition, PartitionError>;
+    fn partition(&self, graph: &Graph, task: &PartitionTask<'_>) -> Result<Partition, PartitionError>;
 }
 
 /// Why a graph could not be partitioned.
@@ -198,17 +210,9 @@ impl Partition {
 
     /// The nodes of each cluster, ascending.
     pub fn members(&self) -> Members {
-        let mut offsets = vec![0; self.num_clusters() + 1];
-        for (cluster, &size) in self.sizes.iter().enumerate() {
-            offsets[cluster + 1] = offsets[cluster] + size;
-        }
-        let mut cursors = offsets.clone();
-        let mut nodes = vec![NodeId::default(); self.num_nodes()];
-        for (node, &cluster) in self.clusters.iter().enumerate() {
-            nodes[cursors[cluster as usize]] = NodeId::new(node);
-            cursors[cluster as usize] += 1;
-        }
-        Members { offsets, nodes }
+        let clusters = self.clusters.iter().enumerate();
+        let nodes = clusters.map(|(node, &cluster)| (cluster as usize, NodeId::new(node)));
+        Members(Grouped::new(self.num_clusters(), nodes))
     }
 }
 
@@ -223,24 +227,21 @@ fn ranks(labels: &[u32]) -> Vec<u32> {
 
 /// The nodes of all clusters, one cluster after the other.
 #[derive(Clone, Debug)]
-pub struct Members {
-    offsets: Vec<usize>,
-    nodes: Vec<NodeId>,
-}
+pub struct Members(Grouped<NodeId>);
 
 impl Members {
     /// The nodes of one cluster, ascending.
     pub fn of(&self, cluster: u32) -> &[NodeId] {
-        &self.nodes[self.offsets[cluster as usize]..self.offsets[cluster as usize + 1]]
+        self.0.group(cluster as usize)
     }
 }
 
 /// The stage: splits a graph into clusters of at least `min_size` nodes.
 ///
 /// Clusters below `min_size`, which overlaps need, are merged into the neighbour they
-/// share most edges with, relative to its degree. Only a component that is smaller
-/// itself may leave a smaller cluster: it has no neighbour to be merged into, and so
-/// no overlap either. Such components are packed together to clusters of mean size.
+/// share most edges with, relative to its degree. Components that are smaller themselves
+/// have no neighbour to be merged into: they are packed together to clusters of mean size, or,
+/// if they are too few for one, go with the smallest other cluster.
 ///
 /// # Errors
 /// [`PartitionError`] if a setting is impossible for this graph, or the method fails.
@@ -275,7 +276,7 @@ pub fn partition(
         return Ok(Partition::whole(graph.num_nodes()));
     }
     let graph = undirected(graph);
-    let mut clusters = config.method.partition(&graph, num_clusters, seed, progress)?;
+    let mut clusters = config.method.partition(&graph, &PartitionTask { num_clusters, seed, progress })?;
     if !given {
         clusters = split_by_component(&graph, clusters);
     }

@@ -40,7 +40,8 @@ pub struct PatchConfig {
     pub cover: Option<Cover>,
     /// Which edges of the patch graph are kept.
     pub sparsify: Sparsify,
-    /// Whether groups of patches that no edge joins are joined through random nodes.
+    /// Whether patches of components that no edge joins are joined through random nodes, so that
+    /// all can be aligned; if not, a graph in parts is refused.
     pub bridge: bool,
     /// How many nodes every patch holds, in balls all over the graph: up to 1 a share of the mean
     /// cluster, above a number of nodes. If not set, whoever runs the stage decides; none by default.
@@ -56,7 +57,7 @@ impl Default for PatchConfig {
             max_overlap: None,
             cover: None,
             sparsify: Sparsify::default(),
-            bridge: false,
+            bridge: true,
             landmarks: None,
         }
     }

@@ -17,36 +17,23 @@ use rayon::prelude::*;
 
 use super::Patch;
 use crate::graph::{Graph, NodeId};
+use crate::linalg::grouping::Grouped;
 use crate::partition::Partition;
 
 /// The patches of each node.
-pub(super) struct Memberships {
-    offsets: Vec<usize>,
-    patches: Vec<u32>,
-}
+pub(super) struct Memberships(Grouped<u32>);
 
 impl Memberships {
     /// Turns lists of nodes around.
     pub(super) fn of<'a>(num_nodes: usize, patches: impl Iterator<Item = &'a [NodeId]> + Clone) -> Self {
-        let mut offsets = vec![0; num_nodes + 1];
-        patches.clone().flatten().for_each(|node| offsets[node.index() + 1] += 1);
-        for node in 0..num_nodes {
-            offsets[node + 1] += offsets[node];
-        }
-        let mut cursors = offsets.clone();
-        let mut listed = vec![0; offsets[num_nodes]];
-        for (nodes, patch) in patches.zip(0..) {
-            for node in nodes {
-                listed[cursors[node.index()]] = patch;
-                cursors[node.index()] += 1;
-            }
-        }
-        Self { offsets, patches: listed }
+        let of_patch =
+            |(nodes, patch): (&'a [NodeId], u32)| nodes.iter().map(move |node| (node.index(), patch));
+        Self(Grouped::new(num_nodes, patches.zip(0..).flat_map(of_patch)))
     }
 
     /// The patches of one node, ascending.
     pub(super) fn of_node(&self, node: NodeId) -> &[u32] {
-        &self.patches[self.offsets[node.index()]..self.offsets[node.index() + 1]]
+        self.0.group(node.index())
     }
 
     /// Whether some patch holds both nodes.

@@ -11,10 +11,10 @@
 //! two patches joined by a patch edge share at least `l` nodes, and the patch graph is
 //! connected as far as the graph is. With `cover = "edges"` every edge lies in a patch.
 //!
-//! If the graph has several components, patches of different ones are not joined: each
-//! component of the patch graph is a group that is aligned for itself. With
-//! `bridge = true` the largest clusters of the groups are joined through nodes drawn at
-//! random. With enough landmarks all patches are joined through them.
+//! If the graph has several components, no edge joins patches of different ones. The largest
+//! clusters of such groups are joined through nodes drawn at random, which both patches embed and
+//! alignment places the smaller group by; with enough landmarks all patches are joined through
+//! them. With `bridge = false` groups stay apart.
 //!
 //! Direction is ignored: patches of a directed graph are those of the undirected one.
 
@@ -38,10 +38,6 @@ mod direct;
 
 mod files;
 
-mod forest;
-
-mod laplacian;
-
 mod report;
 
 pub use bounds::OverlapBounds;
@@ -63,6 +59,7 @@ use serde::{Deserialize, Serialize};
 use report::AddedEdges;
 
 use crate::graph::{Graph, NodeId};
+use crate::linalg::conjugate_gradient::NotConverged;
 use crate::npy::NpyError;
 use crate::partition::{ClusterGraph, Partition, undirected};
 use crate::progress::Progress;
@@ -108,11 +105,8 @@ pub enum PatchError {
     Length { found: usize, needed: usize },
 
     /// The solver for effective resistances did not converge.
-    #[error(
-        "effective resistances did not converge in {iterations} iterations \
-         (residual {residual:.1e}, tolerance {tolerance:.1e})"
-    )]
-    NotConverged { iterations: usize, residual: f64, tolerance: f64 },
+    #[error("could not compute effective resistances: {0}")]
+    NotConverged(#[from] NotConverged),
 
     /// An array could not be read.
     #[error("could not read `{}`: {source}", path.display())]

@@ -10,7 +10,7 @@
 //! Cost: `O(1)` for each pair of touching clusters.
 
 use super::PatchId;
-use super::forest::Forest;
+use crate::linalg::disjoint_sets::DisjointSets;
 use crate::partition::ClusterGraph;
 
 /// The patches that are joined, and may be aligned with each other.
@@ -80,17 +80,12 @@ impl PatchGraph {
     /// assert_eq!(graph.groups(), [[PatchId(0), PatchId(2)], [PatchId(1), PatchId(3)]]);
     /// ```
     pub fn groups(&self) -> Vec<Vec<PatchId>> {
-        let mut forest = Forest::new(self.num_patches);
-        self.edges.iter().for_each(|&[a, b]| _ = forest.join(a.0, b.0));
-        let mut group_of = vec![0; self.num_patches];
-        let mut groups: Vec<Vec<PatchId>> = Vec::new();
-        for patch in 0..self.num_patches as u32 {
-            let root = forest.root(patch);
-            if root == patch {
-                group_of[patch as usize] = groups.len();
-                groups.push(Vec::new());
-            }
-            groups[group_of[root as usize]].push(PatchId(patch));
+        let mut sets = DisjointSets::<u32>::new(self.num_patches);
+        self.edges.iter().for_each(|&[a, b]| _ = sets.join(a.0 as usize, b.0 as usize));
+        let (labels, sizes) = sets.into_labels();
+        let mut groups = vec![Vec::new(); sizes.len()];
+        for (patch, &group) in (0..).zip(&labels) {
+            groups[group as usize].push(PatchId(patch));
         }
         groups
     }

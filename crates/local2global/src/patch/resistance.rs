@@ -35,7 +35,7 @@ use rayon::prelude::*;
 
 use super::PatchError;
 use super::direct::{Factor, grounded_nodes};
-use super::laplacian::{Block, COLUMNS, Laplacian};
+use crate::linalg::conjugate_gradient::{Block, COLUMNS, Laplacian};
 
 /// Resistances are exact up to this many patches.
 pub const EXACT_LIMIT: usize = 1000;
@@ -162,8 +162,8 @@ impl Solver {
 
     fn solve(&self, b: Block) -> Result<Block, PatchError> {
         match self {
-            Self::Direct(factor) => Ok(factor.solve(&b)),
-            Self::Iterative(laplacian) => laplacian.solve(b, TOLERANCE),
+            Self::Direct(factor) => Ok(factor.solve(b)),
+            Self::Iterative(laplacian) => Ok(laplacian.solve(b, TOLERANCE)?),
         }
     }
 }

@@ -22,9 +22,9 @@ use rand_distr::{Distribution, Exp1};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::forest::Forest;
 use super::patch_graph::conductances;
 use super::{PatchError, PatchGraph, PatchId, resistance};
+use crate::linalg::disjoint_sets::DisjointSets;
 use crate::partition::ClusterGraph;
 
 /// Which edges of the patch graph are kept.
@@ -101,11 +101,11 @@ fn spanning_weights(
 /// of several; edges inside a tree are dropped. Trees at least halve in number each round.
 fn spanning_forest(num_patches: usize, pairs: &[[u32; 2]], weights: &[f64]) -> (Vec<usize>, Vec<usize>) {
     let heavier = |a: usize, b: usize| weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
-    let mut forest = Forest::new(num_patches);
+    let mut forest = DisjointSets::<u32>::new(num_patches);
     let mut in_tree = vec![false; pairs.len()];
     let mut leaving: Vec<u32> = (0..pairs.len() as u32).collect();
     while !leaving.is_empty() {
-        let roots: Vec<u32> = (0..num_patches as u32).map(|patch| forest.root(patch)).collect();
+        let roots: Vec<u32> = (0..num_patches).map(|patch| forest.root(patch) as u32).collect();
         let mut best: Vec<Option<usize>> = vec![None; num_patches];
         leaving.retain(|&edge| {
             let edge = edge as usize;
@@ -119,7 +119,7 @@ fn spanning_forest(num_patches: usize, pairs: &[[u32; 2]], weights: &[f64]) -> (
             leaves
         });
         for edge in best.into_iter().flatten() {
-            in_tree[edge] |= forest.join(pairs[edge][0], pairs[edge][1]);
+            in_tree[edge] |= forest.join(pairs[edge][0] as usize, pairs[edge][1] as usize);
         }
     }
     (0..pairs.len()).partition(|&edge| in_tree[edge])

@@ -402,7 +402,7 @@ impl<F: Float> Model<F> for HopsModel<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::nn::fixture::{Fixture, assert_close, assert_gradients_agree};
+    use crate::embed::nn::fixture::{Fixture, assert_agrees_with_pytorch, assert_gradients_agree};
     use crate::embed::nn::masking::Mask;
     use crate::embed::nn::propagation::weighted_neighbors;
 
@@ -428,12 +428,7 @@ mod tests {
     #[test]
     fn loss_and_gradients_agree_with_pytorch() {
         let fixture = Fixture::load();
-        let mut model = model(&fixture);
-        let loss = model.loss_and_gradients();
-        assert!((loss - fixture.matrix("masked_hops_loss").values()[0]).abs() < 1e-8);
-        for (parameter, name) in model.parameters.iter().zip(NAMES) {
-            assert_close(&parameter.gradient, &fixture.matrix(&format!("masked_hops_grad_{name}")), 1e-8);
-        }
+        assert_agrees_with_pytorch(&mut model(&fixture), &fixture, "masked_hops", &NAMES);
     }
 
     #[test]

@@ -120,6 +120,23 @@ pub(crate) fn assert_close(found: &Matrix<f64>, expected: &Matrix<f64>, toleranc
     }
 }
 
+/// Checks loss and gradients against those that PyTorch left as `PREFIX_loss` and
+/// `PREFIX_grad_NAME`.
+#[track_caller]
+pub(crate) fn assert_agrees_with_pytorch(
+    model: &mut dyn Model<f64>,
+    fixture: &Fixture,
+    prefix: &str,
+    names: &[&str],
+) {
+    let loss = model.loss_and_gradients();
+    assert!((loss - fixture.matrix(&format!("{prefix}_loss")).values()[0]).abs() < 1e-8);
+    assert_eq!(model.parameters().len(), names.len());
+    for (parameter, name) in model.parameters().iter().zip(names) {
+        assert_close(&parameter.gradient, &fixture.matrix(&format!("{prefix}_grad_{name}")), 1e-8);
+    }
+}
+
 /// Checks the gradients of all parameters against finite differences of the loss.
 #[track_caller]
 pub(crate) fn assert_gradients_agree(model: &mut dyn Model<f64>) {

@@ -79,37 +79,30 @@ pub(in crate::embed) fn softplus<F: Float>(t: F) -> (F, F) {
 /// The inner product of two rows, summed in sixteen lanes.
 #[inline(always)]
 pub(in crate::embed) fn dot<F: Float>(a: &[F], b: &[F]) -> F {
-    const LANES: usize = 16;
-    let mut lanes = [F::ZERO; LANES];
-    let (a_blocks, a_rest) = a.as_chunks::<LANES>();
-    let (b_blocks, b_rest) = b.as_chunks::<LANES>();
-    for (a, b) in a_blocks.iter().zip(b_blocks) {
-        for lane in 0..LANES {
-            lanes[lane] += a[lane] * b[lane];
-        }
-    }
-    let mut rest = F::ZERO;
-    for (&a, &b) in a_rest.iter().zip(b_rest) {
-        rest += a * b;
-    }
-    fold(lanes) + rest
+    sum_of_terms(a, b, |a, b| a * b)
 }
 
 /// The squared distance of two rows, summed in sixteen lanes.
 #[inline(always)]
 pub(in crate::embed) fn squared_distance<F: Float>(a: &[F], b: &[F]) -> F {
+    sum_of_terms(a, b, |a, b| (a - b) * (a - b))
+}
+
+/// The sum of a term for each position of two rows, in sixteen lanes.
+#[inline(always)]
+fn sum_of_terms<F: Float>(a: &[F], b: &[F], term: impl Fn(F, F) -> F) -> F {
     const LANES: usize = 16;
     let mut lanes = [F::ZERO; LANES];
     let (a_blocks, a_rest) = a.as_chunks::<LANES>();
     let (b_blocks, b_rest) = b.as_chunks::<LANES>();
     for (a, b) in a_blocks.iter().zip(b_blocks) {
         for lane in 0..LANES {
-            lanes[lane] += (a[lane] - b[lane]) * (a[lane] - b[lane]);
+            lanes[lane] += term(a[lane], b[lane]);
         }
     }
     let mut rest = F::ZERO;
     for (&a, &b) in a_rest.iter().zip(b_rest) {
-        rest += (a - b) * (a - b);
+        rest += term(a, b);
     }
     fold(lanes) + rest
 }

@@ -13,6 +13,7 @@
 
 use super::kernel::{for_blocks, rows_per_block, vectorized};
 use super::{Float, Matrix};
+use crate::linalg::grouping::group_offsets;
 
 /// Columns whose sums are held in registers at a time.
 const STRIP: usize = 64;
@@ -70,9 +71,7 @@ impl<F: Float> SparseMatrix<F> {
 
     /// The same matrix with rows and columns exchanged.
     pub fn transposed(&self) -> Self {
-        let mut offsets = vec![0; self.num_columns + 1];
-        self.columns.iter().for_each(|&column| offsets[column as usize + 1] += 1);
-        (0..self.num_columns).for_each(|column| offsets[column + 1] += offsets[column]);
+        let offsets = group_offsets(self.num_columns, self.columns.iter().map(|&column| column as usize));
         let mut next = offsets.clone();
         let mut columns = vec![0; self.num_entries()];
         let mut values = vec![F::ZERO; self.num_entries()];

@@ -7,13 +7,10 @@
 //! Source: Halko, Martinsson, Tropp, "Finding structure with randomness", SIAM Review
 //! 53, 2011.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::{Mat, Par};
-
 use super::Matrix;
 use super::dense::{self, TransposedProduct};
 use super::noise::fill_normal;
+use crate::linalg::dense::symmetric_eigen;
 use crate::seed::Seed;
 
 /// Columns of the basis beyond those that are wanted.
@@ -120,24 +117,10 @@ impl Eigenpairs {
     }
 }
 
-/// The eigenvalues of a symmetric matrix, ascending, and its eigenvectors as columns;
-/// on one thread, so that the bytes do not depend on their number.
+/// Eigenvalues, ascending, and eigenvectors as columns.
 fn eigenvectors(matrix: &Matrix<f64>) -> (Vec<f64>, Matrix<f64>) {
     let width = matrix.num_columns();
-    let mut values = faer::Col::zeros(width);
-    let mut vectors = Mat::zeros(width, width);
-    let scratch =
-        self_adjoint_evd_scratch::<f64>(width, ComputeEigenvectors::Yes, Par::Seq, Default::default());
-    self_adjoint_evd(
-        matrix.as_faer(),
-        values.as_diagonal_mut(),
-        Some(vectors.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .expect("a finite symmetric matrix has eigenvectors");
-    let rows = (0..width).flat_map(|row| (0..width).map(move |column| (row, column)));
-    let vectors = rows.map(|(row, column)| vectors[(row, column)]).collect();
-    (values.iter().copied().collect(), Matrix::from_values(width, width, vectors))
+    let eigen = symmetric_eigen(matrix.values(), width).expect("a finite symmetric matrix has eigenvectors");
+    let ascending = eigen.vectors.chunks_exact(width).flat_map(|row| row.iter().rev().copied()).collect();
+    (eigen.values.into_iter().rev().collect(), Matrix::from_values(width, width, ascending))
 }

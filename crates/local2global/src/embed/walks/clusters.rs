@@ -6,7 +6,9 @@
 
 use crate::graph::edge_list::EdgeChunk;
 use crate::graph::{BuildOptions, EdgeList, Graph, build};
-use crate::partition::{ClusterGraph, Metis, Partition, PartitionError, Partitioner, undirected};
+use crate::partition::{
+    ClusterGraph, Metis, Partition, PartitionError, PartitionTask, Partitioner, undirected,
+};
 use crate::progress::{Progress, Silent};
 use crate::seed::{Seed, Stage};
 
@@ -103,5 +105,5 @@ fn split(graph: &Graph, num_parts: usize, seed: Seed) -> Result<Partition, Parti
             (0..num_nodes).map(|node| (node * num_parts / num_nodes) as u32).collect(),
         ));
     }
-    Metis::default().partition(graph, num_parts, seed, &Silent)
+    Metis::default().partition(graph, &PartitionTask::silent(num_parts, seed))
 }

@@ -26,9 +26,9 @@ use super::patch::coordinates_without;
 use super::{ClusterLinks, WalkFrame, WalkSettings};
 use crate::embed::EmbedError;
 use crate::embed::nn::Matrix;
-use crate::graph::component::Forest;
 use crate::graph::sample::Pair;
 use crate::graph::{Graph, NodeId};
+use crate::linalg::disjoint_sets::DisjointSets;
 use crate::linalg::lanes;
 use crate::partition::{Partition, undirected};
 use crate::progress::Progress;
@@ -215,8 +215,8 @@ fn hide(
 ) -> Vec<Pair> {
     let wanted = ((edges.len() as f64 * HIDDEN_SHARE) as usize).min(MOST_HIDDEN);
     edges.shuffle(random);
-    let mut forest = Forest::<u32>::new(graph.num_nodes());
-    edges.retain(|[u, v]| !forest.join(u.index(), v.index()));
+    let mut joined = DisjointSets::<u32>::new(graph.num_nodes());
+    edges.retain(|[u, v]| !joined.join(u.index(), v.index()));
     edges.truncate(wanted);
     for &[u, v] in &edges {
         for_each_neighbor(graph, u, |neighbor, weight| {

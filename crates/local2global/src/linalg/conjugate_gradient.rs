@@ -1,4 +1,4 @@
-//! Solving with the Laplacian of a weighted graph.
+//! Systems with the Laplacian of a weighted graph, solved by conjugate gradients.
 //!
 //! `L = D - W`, with the sums of weights on the diagonal. `L` is singular: its null space
 //! is spanned by the indicators of the components. For right-hand sides that sum to zero
@@ -14,48 +14,50 @@
 //! Source: Hestenes, Stiefel, "Methods of conjugate gradients for solving linear systems",
 //! J. Res. Natl. Bur. Stand. 49, 1952.
 
-use super::PatchError;
+use super::grouping::Grouped;
 
 /// The number of columns solved at once.
-pub(super) const COLUMNS: usize = 16;
+pub const COLUMNS: usize = 16;
 
 /// Some columns of a matrix, row by row.
-pub(super) type Block = Vec<[f64; COLUMNS]>;
+pub type Block = Vec<[f64; COLUMNS]>;
+
+/// Conjugate gradients came not close enough to the solution.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "conjugate gradients did not converge in {iterations} steps (residual {residual:.1e}, needed {tolerance:.1e})"
+)]
+pub struct NotConverged {
+    /// Steps that were taken.
+    pub iterations: usize,
+    /// The largest residual of a column, relative to its right-hand side.
+    pub residual: f64,
+    /// The largest residual that is accepted.
+    pub tolerance: f64,
+}
 
 /// The Laplacian of a weighted graph, in compressed rows.
 #[derive(Debug)]
-pub(super) struct Laplacian {
-    offsets: Vec<usize>,
-    entries: Vec<(u32, f64)>,
+pub struct Laplacian {
+    rows: Grouped<(u32, f64)>,
     diagonal: Vec<f64>,
 }
 
 impl Laplacian {
     /// The Laplacian of a graph with the given edges and positive weights.
-    pub(super) fn new(num_nodes: usize, pairs: &[[u32; 2]], weights: &[f64]) -> Self {
-        let mut offsets = vec![0; num_nodes + 1];
-        pairs.iter().flatten().for_each(|&node| offsets[node as usize + 1] += 1);
-        for node in 0..num_nodes {
-            offsets[node + 1] += offsets[node];
-        }
-        let mut cursors = offsets.clone();
-        let mut entries = vec![(0, 0.0); 2 * pairs.len()];
+    pub fn new(num_nodes: usize, pairs: &[[u32; 2]], weights: &[f64]) -> Self {
+        let ends = pairs.iter().zip(weights).flat_map(|(&[a, b], &weight)| [(a, b, weight), (b, a, weight)]);
         let mut diagonal = vec![0.0; num_nodes];
-        for (&[a, b], &weight) in pairs.iter().zip(weights) {
-            for (from, to) in [(a, b), (b, a)] {
-                entries[cursors[from as usize]] = (to, weight);
-                cursors[from as usize] += 1;
-                diagonal[from as usize] += weight;
-            }
-        }
-        Self { offsets, entries, diagonal }
+        ends.clone().for_each(|(from, _, weight)| diagonal[from as usize] += weight);
+        let rows = Grouped::new(num_nodes, ends.map(|(from, to, weight)| (from as usize, (to, weight))));
+        Self { rows, diagonal }
     }
 
     /// `y = L x`.
     fn apply(&self, x: &Block, y: &mut Block) {
         for (row, out) in y.iter_mut().enumerate() {
             let mut sum = x[row].map(|value| value * self.diagonal[row]);
-            for &(to, weight) in &self.entries[self.offsets[row]..self.offsets[row + 1]] {
+            for &(to, weight) in self.rows.group(row) {
                 let other = &x[to as usize];
                 (0..COLUMNS).for_each(|column| sum[column] -= weight * other[column]);
             }
@@ -66,8 +68,8 @@ impl Laplacian {
     /// Solves `L x = b` for columns that sum to zero on every component.
     ///
     /// # Errors
-    /// [`PatchError::NotConverged`] if some residual stays above `tolerance ‖b‖`.
-    pub(super) fn solve(&self, b: Block, tolerance: f64) -> Result<Block, PatchError> {
+    /// [`NotConverged`] if some residual stays above `tolerance ‖b‖`.
+    pub fn solve(&self, b: Block, tolerance: f64) -> Result<Block, NotConverged> {
         let num_nodes = self.diagonal.len();
         let max_iterations = 200 + 20 * num_nodes;
         let inverse: Vec<f64> = self.diagonal.iter().map(|&d| if d > 0.0 { 1.0 / d } else { 0.0 }).collect();
@@ -97,7 +99,7 @@ impl Laplacian {
             }
         }
         let residual = worst.sqrt() * tolerance;
-        Err(PatchError::NotConverged { iterations: max_iterations, residual, tolerance })
+        Err(NotConverged { iterations: max_iterations, residual, tolerance })
     }
 }
 
