@@ -15,7 +15,8 @@
 use rayon::prelude::*;
 
 use super::copies::Copies;
-use super::{AlignError, Centroid, LocalPatch, Transforms};
+pub use super::copies::{Block, Combination, Wanted};
+use super::{AlignError, LocalPatch};
 use crate::linalg::dense::Real;
 
 /// The copies in a block take at most about this many bytes.
@@ -27,26 +28,6 @@ const MIN_COPIES: usize = 512;
 
 /// At most so many blocks are done at a time, to keep memory within bounds on many cores.
 const BLOCKS_AT_ONCE: usize = 8;
-
-/// How copies are combined.
-#[derive(Clone, Copy, Debug)]
-pub struct Combination<'a> {
-    /// Which centre is taken.
-    pub centroid: Centroid,
-    /// A factor for the copies of each patch, from robust alignment.
-    pub trust: Option<&'a [f64]>,
-}
-
-/// Some consecutive nodes of the global embedding.
-#[derive(Clone, Debug, Default)]
-pub struct Block<T = f64> {
-    /// The coordinates, one row per node.
-    pub coords: Vec<T>,
-    /// The same if no patch is moved and all are trusted; empty if not asked for.
-    pub unmoved: Vec<T>,
-    /// For each node the root mean square distance of its copies from the centre.
-    pub spread: Vec<f64>,
-}
 
 /// Nodes are marked in a list, not sorted, if it is at most so many times as long as that of copies.
 const MARKS_PER_COPY: u64 = 8;
@@ -78,17 +59,6 @@ pub fn has_weights(patches: &[LocalPatch]) -> Result<bool, AlignError> {
         }
         missing => Ok(missing.is_none()),
     }
-}
-
-/// What is streamed.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// How patches are moved; copies are combined as they are without.
-    pub transforms: Option<&'a Transforms>,
-    /// How copies are combined.
-    pub combination: Combination<'a>,
-    /// Whether the embedding without transforms is wanted too.
-    pub unmoved: bool,
 }
 
 /// Streams the global embedding, in the order of `nodes`, to `sink`, which sees each block once.
@@ -169,7 +139,7 @@ fn block_nodes(copies: usize, nodes: usize, copy_bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::align::Coords;
+    use crate::align::{Centroid, Coords, Transforms};
 
     fn patch(nodes: &[u64], values: &[f64]) -> LocalPatch {
         LocalPatch::new("p", nodes.to_vec().into(), Coords::F64(values.to_vec().into()), 1).unwrap()

@@ -7,10 +7,40 @@
 
 use std::borrow::Cow;
 
-use super::centroid::{Block, Combination, Wanted};
 use super::{AlignError, Centroid, LocalPatch, Transforms};
 use crate::linalg::dense::Real;
 use crate::linalg::lanes::{sum_pairs, vectorized};
+
+/// How copies are combined.
+#[derive(Clone, Copy, Debug)]
+pub struct Combination<'a> {
+    /// Which centre is taken.
+    pub centroid: Centroid,
+    /// A factor for the copies of each patch, from robust alignment.
+    pub trust: Option<&'a [f64]>,
+}
+
+/// Some consecutive nodes of the global embedding.
+#[derive(Clone, Debug, Default)]
+pub struct Block<T = f64> {
+    /// The coordinates, one row per node.
+    pub coords: Vec<T>,
+    /// The same if no patch is moved and all are trusted; empty if not asked for.
+    pub unmoved: Vec<T>,
+    /// For each node the root mean square distance of its copies from the centre.
+    pub spread: Vec<f64>,
+}
+
+/// What is streamed.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// How patches are moved; copies are combined as they are without.
+    pub transforms: Option<&'a Transforms>,
+    /// How copies are combined.
+    pub combination: Combination<'a>,
+    /// Whether the embedding without transforms is wanted too.
+    pub unmoved: bool,
+}
 
 /// The copies of the nodes of a block, and the memory for those of the next.
 pub(super) struct Copies<'a, F: Real> {

@@ -14,8 +14,9 @@
 
 use std::collections::BTreeMap;
 
-use super::relative::{Link, Relatives, Source, one_link_each};
-use super::{AlignConfig, AlignError, Solution, Transforms, synchronise};
+use super::relative::{Link, OverlapSource, Relatives, one_link_each};
+use super::solution::{Solution, synchronise};
+use super::{AlignConfig, AlignError, Transforms};
 use crate::seed::Seed;
 
 /// Above this many bytes, patches are not aligned all at once.
@@ -33,7 +34,7 @@ pub fn choose_levels(num_patches: usize, num_links: usize, dim: usize) -> usize 
 /// # Errors
 /// As [`align`](super::align).
 pub(super) fn solve(
-    source: Source<'_>,
+    source: OverlapSource<'_>,
     levels: usize,
     config: &AlignConfig,
     seed: Seed,
@@ -52,7 +53,7 @@ pub(super) fn solve(
             false => grow_groups(num_units, &links, source, group_size),
         };
         let frames = transforms.clone();
-        let source = Source { frames: (level > 1).then_some(&frames), ..source };
+        let source = OverlapSource { frames: (level > 1).then_some(&frames), ..source };
         for group in 0..groups.iter().max().map_or(0, |last| last + 1) {
             let members: Vec<usize> = (0..num_units).filter(|&unit| groups[unit] == group).collect();
             solve_group(source, &links, &members, config, seed).map(|found| {
@@ -65,7 +66,7 @@ pub(super) fn solve(
 }
 
 /// The links between units: overlaps of patches that belong to different ones.
-fn links_between(source: Source<'_>, unit_of: &[usize], level: usize) -> Vec<Link> {
+fn links_between(source: OverlapSource<'_>, unit_of: &[usize], level: usize) -> Vec<Link> {
     if level == 1 {
         return one_link_each(source.overlaps);
     }
@@ -90,7 +91,7 @@ struct GroupSolution {
 }
 
 fn solve_group(
-    source: Source<'_>,
+    source: OverlapSource<'_>,
     links: &[Link],
     members: &[usize],
     config: &AlignConfig,
@@ -136,7 +137,7 @@ impl GroupSolution {
 }
 
 /// Gathers units into connected groups of some `size` members; the group of each unit.
-fn grow_groups(num_units: usize, links: &[Link], source: Source<'_>, size: usize) -> Vec<usize> {
+fn grow_groups(num_units: usize, links: &[Link], source: OverlapSource<'_>, size: usize) -> Vec<usize> {
     let mut neighbors = vec![Vec::new(); num_units];
     for link in links {
         let shared: usize =
@@ -211,7 +212,7 @@ mod tests {
     fn groups_are_connected_and_of_similar_size() {
         let known = ring_of(100, 0.0);
         let overlaps = overlap::of_all_pairs(&known.patches);
-        let source = Source {
+        let source = OverlapSource {
             patches: &known.patches,
             overlaps: &overlaps,
             frames: None,

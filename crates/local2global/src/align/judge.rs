@@ -1,17 +1,8 @@
 //! Whether moving the patches helps, judged on shared nodes that were left out of fitting.
 //!
 //! Any rotation that is fitted to noise brings the copies it was fitted to closer together. So a
-//! fifth of the nodes of every overlap, chosen by a hash of the node, is left out; the motions
-//! are fitted to the others, and judged by
-//!
-//! ```text
-//! misfit² = Σ w ‖copy in i - copy in j‖² / Σ w (‖copy in i - centre‖² + ‖copy in j - centre‖²)
-//! ```
-//!
-//! over the left-out nodes of all patch edges, with the centres of each edge: 0 if copies
-//! agree, 1 if they have nothing to do with each other, more if patches lie apart. `w` is the product
-//! of the node weights where those count for the mean of copies. The misfit squared is the share of
-//! the variance of copies that stays unexplained.
+//! fifth of the nodes of every overlap is left out; the motions are fitted to the others, and judged
+//! by their misfit on the left-out nodes (`left_out.rs`).
 //!
 //! Frames must fit each other, so the choice between no motion, rotations alone, all that is set,
 //! and generalised Procrustes is one for all patches: the least misfit, and no motion in case of a
@@ -26,26 +17,20 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::relative::{NodeWeights, Source};
+use super::left_out::{Judge, is_left_out, split};
+use super::relative::{NodeWeights, OverlapSource};
 use super::robust::MIN_TRUST;
 use super::{
     AlignConfig, AlignError, AlignMethod, EdgeWeights, LocalPatch, Overlap, Solution, Transforms,
     generalised, hierarchy,
 };
-use crate::linalg::lanes::squared_distance;
 use crate::seed::Seed;
-
-/// One node in so many is left out.
-const LEFT_OUT: u64 = 5;
 
 /// The tolerance of solutions that are judged and not used.
 const COARSE_TOLERANCE: f64 = 1e-3;
 
 /// Patches are sent back at most so often.
 const ROUNDS: usize = 3;
-
-/// A misfit below this is rounding error, whatever it was before.
-const NEGLIGIBLE: f64 = 1e-9;
 
 /// How patches are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,13 +89,22 @@ impl Task<'_> {
             EdgeWeights::Overlap | EdgeWeights::Unit => NodeWeights::Equal,
         };
         let trust: Vec<f64> = stay.iter().map(|&stays| if stays { MIN_TRUST } else { 1.0 }).collect();
-        let source =
-            Source { patches: self.patches, overlaps, frames: None, node_weights, trust: Some(&trust) };
+        let source = OverlapSource {
+            patches: self.patches,
+            overlaps,
+            frames: None,
+            node_weights,
+            trust: Some(&trust),
+        };
         let nowhere = AlignConfig { rotate: false, translate: false, scale: false, ..self.config.clone() };
         let config = if self.straightens() { &nowhere } else { self.config };
         let (mut transforms, solution) = hierarchy::solve(source, self.levels, config, self.seed)?;
         reset(&mut transforms, stay);
         Ok((transforms, solution))
+    }
+
+    fn jury(&self) -> Judge<'_> {
+        Judge { patches: self.patches, weighted: self.weighted }
     }
 
     /// Finds all motions that are asked for, and applies them without judging.
@@ -217,7 +211,7 @@ impl Task<'_> {
             let mut candidates = task.candidates(fitted, &stay, start.as_ref())?;
             let misfits: Vec<(Motion, f64)> = candidates
                 .iter()
-                .map(|(motion, transforms)| Ok((*motion, self.misfit(left_out, transforms)?)))
+                .map(|(motion, transforms)| Ok((*motion, self.jury().misfit(left_out, transforms)?)))
                 .collect::<Result<_, AlignError>>()?;
             // The first of the best: motions are tried from the least to the most.
             let best =
@@ -226,7 +220,7 @@ impl Task<'_> {
             let misfits = first.get_or_insert(misfits).clone();
             let worse = match applied {
                 Motion::None => Vec::new(),
-                _ => self.not_helped(left_out, &candidates[best].1, &stay)?,
+                _ => self.jury().not_helped(left_out, &candidates[best].1, &stay)?,
             };
             if worse.is_empty() || round == ROUNDS {
                 let transforms = candidates.swap_remove(best).1;
@@ -269,75 +263,6 @@ impl Task<'_> {
         }
         Ok(all)
     }
-
-    /// The misfit over all overlaps.
-    fn misfit(&self, overlaps: &[Overlap], transforms: &Transforms) -> Result<f64, AlignError> {
-        let moved = [Some(transforms); 2];
-        let sums: Vec<Sums> =
-            overlaps.par_iter().map(|overlap| self.sums(overlap, moved)).collect::<Result<_, _>>()?;
-        let [apart, spread] = sums.iter().fold([0.0; 2], |[a, b], sums| [a + sums.apart, b + sums.spread]);
-        Ok(if spread > 0.0 { (apart / spread).sqrt() } else { 0.0 })
-    }
-
-    /// The patches whose own motion, among others that are moved, makes their overlaps fit worse.
-    fn not_helped(
-        &self,
-        overlaps: &[Overlap],
-        transforms: &Transforms,
-        stay: &[bool],
-    ) -> Result<Vec<usize>, AlignError> {
-        let moved = Some(transforms);
-        let tried = [[moved, moved], [None, moved], [moved, None]];
-        let sums: Vec<[Sums; 3]> = overlaps
-            .par_iter()
-            .map(|overlap| {
-                let [both, second, first] = tried.map(|moves| self.sums(overlap, moves));
-                Ok([both?, second?, first?])
-            })
-            .collect::<Result<_, AlignError>>()?;
-        let mut apart = vec![[0.0; 3]; self.patches.len()];
-        for (overlap, [both, second, first]) in overlaps.iter().zip(&sums) {
-            for (patch, unmoved) in [(overlap.i, second), (overlap.j, first)] {
-                let sums = &mut apart[patch as usize];
-                *sums = [sums[0] + both.apart, sums[1] + unmoved.apart, sums[2] + both.spread];
-            }
-        }
-        let is_worse = |&patch: &usize| {
-            let [with, without, spread] = apart[patch];
-            !stay[patch] && without < with && with > NEGLIGIBLE * NEGLIGIBLE * spread
-        };
-        Ok((0..self.patches.len()).filter(is_worse).collect())
-    }
-
-    /// What an overlap adds to the misfit if its patches are moved, or not.
-    fn sums(&self, overlap: &Overlap, moves: [Option<&Transforms>; 2]) -> Result<Sums, AlignError> {
-        let dim = self.patches[0].dim();
-        let mut copies = overlap.coords(self.patches)?;
-        for ((rows, patch), transforms) in copies.iter_mut().zip([overlap.i, overlap.j]).zip(moves) {
-            if let Some(transforms) = transforms {
-                let mut moved = vec![0.0; rows.len()];
-                transforms.apply(patch as usize, rows, &mut moved);
-                *rows = moved;
-            }
-        }
-        let weights = self.weights(overlap);
-        let pairs = copies[0].chunks_exact(dim).zip(copies[1].chunks_exact(dim));
-        let apart = pairs.zip(&weights).map(|((a, b), weight)| weight * squared_distance(a, b)).sum();
-        Ok(Sums { apart, spread: copies.iter().map(|rows| about_centre(rows, &weights, dim)).sum() })
-    }
-
-    /// The weight of each node of an overlap.
-    fn weights(&self, overlap: &Overlap) -> Vec<f64> {
-        let [a, b] = [overlap.i, overlap.j].map(|patch| self.patches[patch as usize].weights());
-        match (a, b) {
-            (Some(a), Some(b)) if self.weighted => {
-                let product =
-                    |rows: &[u32; 2]| f64::from(a[rows[0] as usize]) * f64::from(b[rows[1] as usize]);
-                overlap.rows.iter().map(product).collect()
-            }
-            _ => vec![1.0; overlap.len()],
-        }
-    }
 }
 
 /// What was found out before all nodes are fitted.
@@ -350,56 +275,11 @@ struct Verdict {
     transforms: Transforms,
 }
 
-/// Sums over the nodes of an overlap.
-#[derive(Clone, Copy)]
-struct Sums {
-    /// Squared distances between copies.
-    apart: f64,
-    /// Squared distances of copies from the centre of their patch's copies.
-    spread: f64,
-}
-
 /// Takes the motion of some patches back.
 fn reset(transforms: &mut Transforms, stay: &[bool]) {
     let identity = Transforms::identity(1, transforms.dim);
     for (patch, _) in stay.iter().enumerate().filter(|(_, stays)| **stays) {
         transforms.set(patch, 1.0, &identity.rotations, &identity.translations);
-    }
-}
-
-/// The weighted sum of squared distances from the weighted mean.
-fn about_centre(points: &[f64], weights: &[f64], dim: usize) -> f64 {
-    let total: f64 = weights.iter().sum();
-    if total <= 0.0 {
-        return 0.0;
-    }
-    let mut centre = vec![0.0; dim];
-    for (point, weight) in points.chunks_exact(dim).zip(weights) {
-        centre.iter_mut().zip(point).for_each(|(sum, x)| *sum += weight * x / total);
-    }
-    let rows = points.chunks_exact(dim).zip(weights);
-    rows.map(|(point, weight)| weight * squared_distance(point, &centre)).sum()
-}
-
-/// Whether a node is left out of fitting: one in [`LEFT_OUT`], the same in all overlaps.
-fn is_left_out(node: u64) -> bool {
-    // The last steps of splitmix64, which spread neighbouring numbers over all residues.
-    let mut hash = node.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (hash ^ (hash >> 31)).is_multiple_of(LEFT_OUT)
-}
-
-/// The nodes of an overlap that are fitted, and those that are left out; none are if too few
-/// would be fitted.
-fn split(patches: &[LocalPatch], overlap: &Overlap) -> (Overlap, Overlap) {
-    let first = &patches[overlap.i as usize];
-    let (left_out, fitted): (Vec<[u32; 2]>, Vec<[u32; 2]>) =
-        overlap.rows.iter().partition(|rows| is_left_out(first.nodes()[rows[0] as usize]));
-    let with_rows = |rows| Overlap { i: overlap.i, j: overlap.j, rows };
-    match fitted.len() < 2 * (first.dim() + 1) {
-        true => (overlap.clone(), with_rows(Vec::new())),
-        false => (with_rows(fitted), with_rows(left_out)),
     }
 }
 

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use super::files::{AlignFilesError, AlignPaths};
-use super::{Coords, LocalPatch, Transforms};
+use super::{AlignFilesError, AlignPaths, Coords, LocalPatch, Transforms};
 use crate::buffer::Buffer;
 use crate::npy::{self, ArrayReader, Kind, NpyError};
 use crate::run_dir::{EmbeddingFolder, FileError, PatchFiles};

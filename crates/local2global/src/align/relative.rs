@@ -9,7 +9,7 @@
 use rayon::prelude::*;
 
 use super::procrustes::{Procrustes, relative_rotation};
-use super::{AlignError, LocalPatch, Overlap, Transforms, robust};
+use super::{AlignError, LocalPatch, Overlap, Transforms, outliers};
 use crate::linalg::polar::Workspace;
 
 /// Two neighbours, and the overlaps between them.
@@ -51,7 +51,7 @@ pub enum NodeWeights {
 
 /// Where the shared nodes are read from.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct OverlapSource<'a> {
     /// The patches.
     pub patches: &'a [LocalPatch],
     /// The overlaps between them.
@@ -64,7 +64,7 @@ pub struct Source<'a> {
     pub trust: Option<&'a [f64]>,
 }
 
-impl Source<'_> {
+impl OverlapSource<'_> {
     /// The factor of a link: the mean over its overlaps, each as good as the worse of its patches.
     fn trust_in(&self, link: &Link) -> f64 {
         let Some(trust) = self.trust else { return 1.0 };
@@ -110,7 +110,7 @@ impl Relatives {
         overlaps: &[Overlap],
         node_weights: NodeWeights,
     ) -> Result<Self, AlignError> {
-        let source = Source { patches, overlaps, frames: None, node_weights, trust: None };
+        let source = OverlapSource { patches, overlaps, frames: None, node_weights, trust: None };
         Self::measure(source, patches.len(), &one_link_each(overlaps))
     }
 
@@ -118,7 +118,7 @@ impl Relatives {
     ///
     /// # Errors
     /// [`AlignError::NotFinite`] if a shared node has a coordinate that is not finite.
-    pub fn measure(source: Source<'_>, num_ends: usize, links: &[Link]) -> Result<Self, AlignError> {
+    pub fn measure(source: OverlapSource<'_>, num_ends: usize, links: &[Link]) -> Result<Self, AlignError> {
         let dim = source.patches[0].dim();
         let mut rotations = vec![0.0; links.len() * dim * dim];
         let fits: Result<Vec<Procrustes>, AlignError> = rotations
@@ -130,7 +130,7 @@ impl Relatives {
                     let [xi, xj] = source.coords(link)?;
                     Ok(match source.node_weights {
                         NodeWeights::Equal => relative_rotation(&xi, &xj, None, workspace, rotation)?,
-                        NodeWeights::Robust => robust::relative_rotation(&xi, &xj, workspace, rotation)?,
+                        NodeWeights::Robust => outliers::relative_rotation(&xi, &xj, workspace, rotation)?,
                     })
                 },
             )

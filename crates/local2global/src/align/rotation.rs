@@ -39,7 +39,7 @@ use super::relative::Relatives;
 use super::tree::{frames, spanning_tree, total_weights};
 use super::{AlignError, translation};
 use crate::linalg::block_matrix::BlockMatrix;
-use crate::linalg::dense::{DenseError, identity, multiply, view, view_mut};
+use crate::linalg::dense::{DenseError, multiply, view, view_mut};
 use crate::linalg::eigen::{Certificate, EigenError, EigenOptions, LeadingEigen, leading, leading_dense};
 use crate::linalg::filtered::leading_filtered;
 use crate::linalg::laplacian::Cholesky;
@@ -368,9 +368,4 @@ fn nearest_blocks(
         .map_init(|| Workspace::new(dim), |workspace, (nearest, block)| find(workspace, block, nearest))
         .collect::<Result<Vec<Stretch>, DenseError>>()?;
     Ok(nearest)
-}
-
-/// Rotations that do nothing, for when rotating is switched off.
-pub fn identities(num_patches: usize, dim: usize) -> Vec<f64> {
-    identity(dim).repeat(num_patches)
 }

@@ -1,6 +1,6 @@
 //! The transform of every patch into the common frame.
 
-use crate::linalg::dense::{Real, multiply, multiply_add, view, view_mut};
+use crate::linalg::dense::{Real, identity, multiply, multiply_add, view, view_mut};
 
 /// One scale, rotation and translation per patch:
 /// `aligned = scale * X @ rotation + translation`.
@@ -22,7 +22,7 @@ impl Transforms {
         Self {
             dim,
             scales: vec![1.0; num_patches],
-            rotations: super::rotation::identities(num_patches, dim),
+            rotations: identities(num_patches, dim),
             translations: vec![0.0; num_patches * dim],
         }
     }
@@ -93,6 +93,11 @@ impl Transforms {
         self.rotations[patch * size..][..size].copy_from_slice(&turned);
         self.scales[patch] *= group.scales[index];
     }
+}
+
+/// One identity matrix per patch, row-major.
+pub(super) fn identities(num_patches: usize, dim: usize) -> Vec<f64> {
+    identity(dim).repeat(num_patches)
 }
 
 #[cfg(test)]

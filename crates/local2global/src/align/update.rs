@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::procrustes::relative_rotation;
-use super::{AlignConfig, AlignError, EdgeWeights, LocalPatch, Transforms, robust};
+use super::{AlignConfig, AlignError, EdgeWeights, LocalPatch, Transforms, outliers};
 use crate::linalg::dense::{multiply, view, view_mut};
 use crate::linalg::polar::Workspace;
 
@@ -55,7 +55,7 @@ pub fn update(
     let mut rotation = vec![0.0; dim * dim];
     let mut workspace = Workspace::new(dim);
     let fit = match config.weights {
-        EdgeWeights::Robust => robust::relative_rotation(&own, &places, &mut workspace, &mut rotation)?,
+        EdgeWeights::Robust => outliers::relative_rotation(&own, &places, &mut workspace, &mut rotation)?,
         _ => relative_rotation(&own, &places, None, &mut workspace, &mut rotation)?,
     };
     let scale = if config.scale { fit.lengths[1] / fit.lengths[0].max(f64::MIN_POSITIVE) } else { 1.0 };

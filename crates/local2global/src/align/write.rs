@@ -4,8 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::centroid::{self, Block, Wanted};
-use super::files::{AlignFilesError, AlignPaths, EmbeddingRows};
-use super::{AlignError, Alignment, LocalPatch, Transforms};
+use super::{AlignError, AlignFilesError, AlignPaths, Alignment, EmbeddingRows, LocalPatch, Transforms};
 use crate::npy;
 use crate::progress::Progress;
 use crate::run_dir::{FileError, write_array, write_atomically};
