@@ -113,6 +113,14 @@ impl Context {
             false => Ok(self.config.clone()),
         }
     }
+
+    /// The settings that something was made with, unless `--config` names others, changed by `--set`.
+    pub(crate) fn config_over(&self, made_with: &Config) -> anyhow::Result<Config> {
+        match self.args.config {
+            None => Ok(Config::new(&made_with.to_toml(), &self.args.set)?),
+            Some(_) => Ok(self.config.clone()),
+        }
+    }
 }
 
 /// Settings from a file, if any, changed by `--set` and `--seed`.

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use local2global::align::Transforms;
+use local2global::align::files::read_transforms;
 use local2global::npy;
 use local2global::run_dir::write_array;
 use serde_json::Value;
@@ -130,6 +132,35 @@ fn a_changed_patch_is_put_into_the_finished_frame() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn an_update_keeps_the_settings_of_its_frame() {
+    let folder = prepared();
+    let folder = folder.path();
+    json(folder, &[&ALIGN[..], &["--set", "align.rotate=false", "--set", "align.weights=robust"]].concat());
+    let record = || -> Value {
+        serde_json::from_slice(&fs::read(folder.join("out/alignment.json")).unwrap()).unwrap()
+    };
+    let before = record();
+    let ids: Vec<u64> = (25..43).map(|k| 7 * k + 100).collect();
+    write_patch(folder, "carol", &ids, 0.8, 3.0);
+    let update = |more: &[&str]| {
+        json(folder, &[&ALIGN[..], &["--update", "carol", "--set", "align.judge=false"], more].concat());
+        read_transforms(&folder.join("out/transforms.npz")).unwrap()
+    };
+    let unmoved = Transforms::identity(1, DIM);
+    let moved = update(&[]);
+    assert_eq!(moved.rotation(2), unmoved.rotation(0));
+    assert_ne!(moved.translation(2), unmoved.translation(0));
+    let after = record();
+    assert_eq!(after["updated"], serde_json::json!(["carol"]));
+    assert_eq!((&after["settings"]["rotate"], &after["settings"]["weights"]), (&false.into(), &"robust".into()));
+    assert_ne!(after["patch_list"], before["patch_list"]);
+    // What is set for this update counts for this update.
+    let moved = update(&["--set", "align.rotate=true", "--set", "align.translate=false"]);
+    assert_eq!(moved.translation(2), unmoved.translation(0));
+    assert_ne!(moved.rotation(2), unmoved.rotation(0));
 }
 
 #[test]

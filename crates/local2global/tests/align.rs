@@ -335,9 +335,77 @@ fn a_changed_patch_is_put_into_the_finished_frame() {
         }
     });
     write_patches(folder.path(), &known);
-    let report = update_files(&paths, "patch-00005", &AlignConfig::default(), &Silent).unwrap();
+    let report = update_files(&paths, "patch-00005", None, &Silent).unwrap();
     assert!(report.moved < 1e-5 && report.update.misfit < 1e-6, "{report:?}");
     assert!(distance_up_to_rigid_motion(&embedding_in(&paths.out), &before, 3) < 1e-6);
-    let error = update_files(&paths, "patch-9", &AlignConfig::default(), &Silent).unwrap_err();
+    let error = update_files(&paths, "patch-9", None, &Silent).unwrap_err();
     assert!(error.to_string().starts_with("no patch named `patch-9`"), "{error}");
+}
+
+/// The bytes of the rows of all nodes, with and without transforms, and how far copies lie apart.
+fn rows_in(out: &Path, dim: usize) -> Vec<Vec<u8>> {
+    let floats = |name: &str| npy::read::<f32>(&out.join(name)).unwrap().values.to_vec();
+    let [aligned, unaligned, spread] = ["embedding.npy", "no_trans.npy", "spread.npy"].map(floats);
+    let parts = aligned.chunks(dim).zip(unaligned.chunks(dim)).zip(&spread);
+    let bytes = |row: &[f32]| row.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    parts.map(|((a, b), spread)| [bytes(a), bytes(b), bytes(&[*spread])].concat()).collect()
+}
+
+#[test]
+fn an_update_after_robust_alignment_moves_no_node_outside_the_patch() {
+    let folder = tempfile::tempdir().unwrap();
+    let seed = Seed(4);
+    let recipe =
+        SyntheticPatches { graph: PatchLayout::Random, num_patches: 12, dim: 3, overlap: 20, noise: 0.01, seed };
+    let mut known = recipe.make();
+    known.drown_patches(|patch| patch == 2, Seed(8));
+    let paths = write_patches(folder.path(), &known);
+    let config = AlignConfig { weights: EdgeWeights::Robust, ..AlignConfig::default() };
+    let aligned = align_files(&paths, &config, Seed(0), &Silent).unwrap();
+    assert!(aligned.patch_list[2].trust.unwrap() < 0.1);
+    let before = rows_in(&paths.out, 3);
+    known.corrupt(Seed(1), |patch, _, coords| {
+        if patch == 5 {
+            coords.iter_mut().for_each(|value| *value = 4.0 - *value);
+        }
+    });
+    write_patches(folder.path(), &known);
+    let report = update_files(&paths, "patch-00005", None, &Silent).unwrap();
+    let after = rows_in(&paths.out, 3);
+    let changed: Vec<u64> = (0..).zip(before.iter().zip(&after)).filter(|(_, (a, b))| a != b).map(|(node, _)| node).collect();
+    assert!(changed.iter().all(|&node| known.patches[5].contains(node)), "{changed:?}");
+    assert_eq!((report.nodes, report.changed_outside), (before.len(), 0));
+    assert!(report.changed_nodes > 0 && report.moved_most < 0.1, "{report:?}");
+    // The record is that of the folder as it is now.
+    let record: local2global::align::Diagnostics =
+        local2global::run_dir::read_json(&paths.results().report()).unwrap();
+    assert_eq!(record.updated, ["patch-00005"]);
+    assert_eq!(record.settings, config);
+    assert_eq!(record.patch_list[2].trust, aligned.patch_list[2].trust);
+    assert!((record.misfit_after - aligned.misfit_after).abs() < 0.02, "{}", record.verdict);
+    // A second update of the same patch finds everything as it should be.
+    let again = update_files(&paths, "patch-00005", None, &Silent).unwrap();
+    assert!(again.moved_most < 1e-5, "{again:?}");
+}
+
+#[test]
+fn a_node_that_leaves_the_updated_patch_goes_to_its_other_copies() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = synthetic(PatchLayout::Ring, 6, 2, 0.1);
+    let paths = write_patches(folder.path(), &known);
+    align_files(&paths, &AlignConfig::default(), Seed(0), &Silent).unwrap();
+    let patch = &known.patches[3];
+    let (nodes, mut coords) = (patch.nodes()[1..].to_vec(), Vec::<f64>::new());
+    (1..patch.num_nodes()).for_each(|row| patch.push_row(row, &mut coords).unwrap());
+    write_array(&paths.nodes.join("patch-00003.npy"), &[nodes.len()], &nodes).unwrap();
+    write_array(&paths.coords.join("patch-00003.npy"), &[nodes.len(), 2], &coords).unwrap();
+    let report = update_files(&paths, "patch-00003", None, &Silent).unwrap();
+    assert_eq!((report.changed_outside, report.gone_nodes, report.new_nodes), (1, 0, 0), "{report:?}");
+    let error = update_files(
+        &paths,
+        "patch-00003",
+        Some(&AlignConfig { centroid: Centroid::Median, ..AlignConfig::default() }),
+        &Silent,
+    );
+    assert!(error.unwrap_err().to_string().contains("align.centroid is median, but"));
 }

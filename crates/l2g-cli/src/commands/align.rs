@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use local2global::align::diagnostics::Diagnostics;
-use local2global::align::files::UpdateReport;
-use local2global::align::{AlignFilesError, AlignPaths, EmbeddingRows, align_files, update_files};
+use local2global::align::{
+    AlignFilesError, AlignPaths, EmbeddingRows, UpdateReport, align_files, update_files_then,
+};
 use local2global::config::Config;
 use local2global::memory;
 use local2global::pipeline::{GraphSource, Pipeline, Sharing, StageName};
-use local2global::run_dir::{PatchFilesError, RunDir};
+use local2global::run_dir::{PatchFilesError, RunDir, read_json};
 use serde::Serialize;
 
 use crate::context::{Context, UsageError};
@@ -49,7 +50,8 @@ pub(crate) struct AlignArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "run")]
     out: Option<PathBuf>,
 
-    /// Put this one new or changed patch into the finished frame, all others held fixed
+    /// Put this one new or changed patch into the finished frame, all others held fixed, with the
+    /// settings that the frame was made with
     #[arg(long, value_name = "NAME")]
     update: Option<String>,
 }
@@ -85,20 +87,19 @@ pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()>
         Some(run) => Some(open_stage(run, context)?),
         None => None,
     };
-    let config = work.as_ref().map_or(&context.config, |work| &work.config).clone();
-    let finish = |work: &Option<StageWork>| match work {
-        Some(work) => Pipeline::new(&work.run, config.clone(), GraphSource::Settings(&[])).finish_alignment(),
+    let finish = || match &work {
+        Some(work) => {
+            let sources = GraphSource::Settings(&[]);
+            Ok(Pipeline::new(&work.run, work.config.clone(), sources).finish_alignment()?)
+        }
         None => Ok(()),
     };
     match &args.update {
         // The frame is no longer what the patches alone give, so it is not noted as done.
-        Some(name) => {
-            update(name, &paths, &config, context)?;
-            Ok(finish(&work)?)
-        }
+        Some(name) => update(name, &paths, finish, context),
         None => {
-            align(&paths, &config, context)?;
-            finish(&work)?;
+            align(&paths, work.as_ref().map_or(&context.config, |work| &work.config), context)?;
+            finish()?;
             work.map_or(Ok(()), |work| work.finish(&[], context))
         }
     }
@@ -170,19 +171,44 @@ fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn update(name: &str, paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Result<()> {
-    let report = update_files(paths, name, &config.align, &context.progress).with_context(|| {
-        format!("could not put patch `{name}` into the frame of `{}`", paths.out.display())
-    })?;
+/// Updates one patch, with the settings that the frame was made with, changed by `--set`.
+fn update(
+    name: &str,
+    paths: &AlignPaths,
+    finish: impl FnOnce() -> anyhow::Result<()>,
+    context: &Context,
+) -> anyhow::Result<()> {
+    let failed = || format!("could not put patch `{name}` into the frame of `{}`", paths.out.display());
+    let record: Diagnostics = read_json(&paths.results().report()).with_context(failed)?;
+    let made_with = Config { align: record.settings, ..Config::default() };
+    let config = context.config_over(&made_with)?;
+    let report = update_files_then(paths, name, Some(&config.align), &context.progress, finish)
+        .with_context(failed)?;
     let seconds = context.started.elapsed().as_secs_f64();
-    let rows = [
+    let mut rows = update_rows(&report);
+    rows.push(("seconds", format!("{seconds:.2}")));
+    rows.push(("alignment", paths.out.display().to_string()));
+    context.output.show(&UpdateRecord { report: &report, seconds, out: &paths.out }, &rows)
+}
+
+fn update_rows(report: &UpdateReport) -> Vec<(&'static str, String)> {
+    let mut rows = vec![
         ("patch", report.patch.clone()),
         ("shared nodes", grouped(report.update.shared)),
         ("misfit", format!("{:.1} %", 100.0 * report.update.misfit)),
-        ("nodes moved", format!("{:.3e} on average, {:.3e} at most", report.moved, report.moved_most)),
-        ("new nodes", grouped(report.new_nodes)),
-        ("seconds", format!("{seconds:.2}")),
-        ("alignment", paths.out.display().to_string()),
     ];
-    context.output.show(&UpdateRecord { report: &report, seconds, out: &paths.out }, &rows)
+    rows.extend(report.update.trust.map(|trust| ("trust", format!("{:.1} %", 100.0 * trust))));
+    let (changed, nodes) = (grouped(report.changed_nodes), grouped(report.nodes));
+    let (mean, most) = (report.moved, report.moved_most);
+    rows.push(("nodes moved", format!("{changed} of {nodes}, {mean:.3e} on average, {most:.3e} at most")));
+    if report.changed_outside > 0 {
+        let outside = grouped(report.changed_outside);
+        let text = format!("{outside} of them are not in the patch, {:.3e} at most", report.moved_outside);
+        rows.push(("outside", text));
+    }
+    rows.push(("new nodes", grouped(report.new_nodes)));
+    if report.gone_nodes > 0 {
+        rows.push(("nodes gone", grouped(report.gone_nodes)));
+    }
+    rows
 }

@@ -48,7 +48,7 @@ impl Alignment {
         &self,
         patches: &[LocalPatch],
         nodes: &[u64],
-        sink: impl FnMut(&Block<T>) -> Result<(), E>,
+        sink: impl FnMut(&mut Block<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         centroid::stream(patches, nodes, self.wanted(), sink)
     }

@@ -69,7 +69,7 @@ pub fn stream<T: Real, E: From<AlignError>>(
     patches: &[LocalPatch],
     nodes: &[u64],
     wanted: Wanted<'_>,
-    sink: impl FnMut(&Block<T>) -> Result<(), E>,
+    sink: impl FnMut(&mut Block<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     match patches.iter().all(LocalPatch::is_single) {
         true => stream_in::<f32, T, E>(patches, nodes, wanted, sink),
@@ -82,7 +82,7 @@ fn stream_in<F: Real, T: Real, E: From<AlignError>>(
     patches: &[LocalPatch],
     nodes: &[u64],
     wanted: Wanted<'_>,
-    mut sink: impl FnMut(&Block<T>) -> Result<(), E>,
+    mut sink: impl FnMut(&mut Block<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let dim = patches[0].dim();
     let num_copies: usize = patches.iter().map(LocalPatch::num_nodes).sum();
@@ -106,7 +106,7 @@ fn stream_in<F: Real, T: Real, E: From<AlignError>>(
                 };
                 computed = work.map(fill).collect();
             });
-            handed_on = full[..num_full].iter().try_for_each(&mut sink);
+            handed_on = full[..num_full].iter_mut().try_for_each(&mut sink);
         });
         handed_on?;
         computed?;

@@ -80,6 +80,7 @@ pub fn diagnose(
         eigenvalues: solution.eigenvalues.clone(),
         worst_patch: worst.map(|patch| patch.patch.clone()),
         judgement: alignment.judgement.clone(),
+        updated: Vec::new(),
         patch_list,
         edge_list,
     })

@@ -73,9 +73,13 @@ mod paths;
 
 mod read;
 
+mod places;
+
 mod write;
 
 pub mod files;
+
+pub mod refit;
 
 pub mod synthetic;
 
@@ -83,10 +87,11 @@ pub use alignment::{Alignment, align, align_overlaps};
 pub use config::{AlignConfig, AlignMethod, Centroid, EdgeWeights};
 pub use diagnostics::{Diagnostics, diagnose};
 pub use error::AlignError;
-pub use files::{align_files, align_run, update_files};
+pub use files::{align_files, align_run};
 pub use judge::{Judgement, Motion};
 pub use overlap::Overlap;
 pub use patch::{Coords, LocalPatch};
 pub use paths::{AlignFilesError, AlignPaths, EmbeddingRows};
+pub use refit::{UpdateReport, update_files, update_files_then};
 pub use solution::Solution;
 pub use transforms::Transforms;

@@ -92,8 +92,8 @@ fn large_enough(patches: &[LocalPatch], overlap: Overlap) -> Result<Overlap, Ali
     Err(AlignError::OverlapTooSmall { a: a.name().into(), b: b.name().into(), shared, dim })
 }
 
-/// Merges the ascending node lists of two patches.
-fn shared_rows(patches: &[LocalPatch], i: u32, j: u32) -> Overlap {
+/// The nodes that two patches share, however few: their ascending node lists are merged.
+pub(super) fn shared_rows(patches: &[LocalPatch], i: u32, j: u32) -> Overlap {
     let [a, b] = [i, j].map(|patch| &patches[patch as usize]);
     let (nodes_a, nodes_b) = (a.nodes(), b.nodes());
     let mut rows = Vec::new();

@@ -143,6 +143,12 @@ impl LocalPatch {
         start..self.count_while(|node| node <= *nodes.end()).max(start)
     }
 
+    /// Whether a node is in the patch.
+    pub fn contains(&self, node: u64) -> bool {
+        let position = self.count_while(|other| other < node);
+        position < self.num_nodes() && self.node_at(position) == node
+    }
+
     /// The number of nodes, from the smallest on, up to the first for which `is_before` is false.
     fn count_while(&self, is_before: impl Fn(u64) -> bool) -> usize {
         let (mut low, mut high) = (0, self.num_nodes());

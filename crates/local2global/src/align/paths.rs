@@ -60,6 +60,14 @@ pub enum AlignFilesError {
     #[error("`{}` has {found} transforms for {needed} patches", path.display())]
     OtherTransforms { path: PathBuf, found: usize, needed: usize },
 
+    /// The files of an alignment do not belong together.
+    #[error("`{}` has {rows} rows, but no_trans.npy, spread.npy or nodes.npy beside it has others", path.display())]
+    OtherRows { path: PathBuf, rows: usize },
+
+    /// An update cannot change how copies are combined: that would move all nodes.
+    #[error("align.centroid is {found}, but `{}` was made with {needed}", path.display())]
+    OtherCentroid { path: PathBuf, found: String, needed: String },
+
     /// The finished frame has a patch that is gone.
     #[error("`{}` names patch `{patch}`, which is not there any more", path.display())]
     OtherPatches { path: PathBuf, patch: String },

@@ -1,13 +1,13 @@
 //! Patches and transforms from files.
 
-use std::fs;
-use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use super::{AlignFilesError, AlignPaths, Coords, LocalPatch, Transforms};
+use super::{
+    AlignError, AlignFilesError, AlignPaths, Coords, EmbeddingRows, LocalPatch, Transforms, centroid,
+};
 use crate::buffer::Buffer;
 use crate::npy::{self, ArrayReader, Kind, NpyError};
-use crate::run_dir::{EmbeddingFolder, FileError, PatchFiles};
+use crate::run_dir::{ArrayFile, EmbeddingFolder, PatchFiles};
 
 pub(super) fn in_array(path: &Path) -> impl FnOnce(NpyError) -> AlignFilesError {
     let path = path.to_owned();
@@ -91,12 +91,10 @@ pub(super) fn read_edges(path: &Path) -> Result<Vec<[u64; 2]>, AlignFilesError> 
 /// [`AlignFilesError`] if the file is missing, or is not what
 /// [`write_transforms`](super::files::write_transforms) writes.
 pub fn read_transforms(path: &Path) -> Result<Transforms, AlignFilesError> {
-    let file = fs::File::open(path).map_err(FileError::at("read", path))?;
-    let broken = |error: zip::result::ZipError| in_array(path)(NpyError::Io(io::Error::other(error)));
-    let mut archive = zip::ZipArchive::new(file).map_err(broken)?;
-    let scales = read_entry(&mut archive, "scales", path)?;
-    let rotations = read_entry(&mut archive, "rotations", path)?;
-    let translations = read_entry(&mut archive, "translations", path)?;
+    let mut archive = ArrayFile::open(path)?;
+    let (_, scales) = archive.doubles("scales")?;
+    let (_, rotations) = archive.doubles("rotations")?;
+    let (_, translations) = archive.doubles("translations")?;
     let dim = translations.len() / scales.len().max(1);
     if translations.len() != scales.len() * dim || rotations.len() != scales.len() * dim * dim {
         let found = vec![scales.len(), rotations.len(), translations.len()];
@@ -106,13 +104,27 @@ pub fn read_transforms(path: &Path) -> Result<Transforms, AlignFilesError> {
     Ok(Transforms { dim, scales, rotations, translations })
 }
 
-fn read_entry<R: Read + Seek>(
-    archive: &mut zip::ZipArchive<R>,
-    name: &str,
-    path: &Path,
-) -> Result<Vec<f64>, AlignFilesError> {
-    let entry = archive
-        .by_name(&format!("{name}.npy"))
-        .map_err(|error| in_array(path)(NpyError::Io(io::Error::other(error))))?;
-    ArrayReader::new(entry).and_then(ArrayReader::floats::<f64>).map_err(in_array(path))
+/// Reads how far each patch was trusted, from the file with the transforms; none if alignment was
+/// not robust.
+///
+/// # Errors
+/// [`AlignFilesError`] if the file is missing or damaged.
+pub fn read_trust(path: &Path) -> Result<Option<Vec<f64>>, AlignFilesError> {
+    let mut archive = ArrayFile::open(path)?;
+    match archive.has("trust") {
+        true => Ok(Some(archive.doubles("trust")?.1)),
+        false => Ok(None),
+    }
+}
+
+/// The nodes of the embedding, ascending.
+pub(super) fn global_nodes(patches: &[LocalPatch], rows: EmbeddingRows) -> Result<Vec<u64>, AlignError> {
+    let nodes = centroid::all_nodes(patches);
+    let gap = nodes.iter().zip(0..).position(|(&node, row)| node != row);
+    match (rows, gap, nodes.last()) {
+        (EmbeddingRows::EveryNode, Some(gap), Some(&last)) => {
+            Err(AlignError::Uncovered { node: gap as u64, last })
+        }
+        _ => Ok(nodes),
+    }
 }

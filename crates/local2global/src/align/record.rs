@@ -38,6 +38,9 @@ pub struct Diagnostics {
     /// What shared nodes say that were left out of fitting; none if it was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
+    /// The patches that were put into the finished frame one by one, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub updated: Vec<String>,
     /// One entry per patch.
     pub patch_list: Vec<PatchFit>,
     /// One entry per patch edge.

@@ -4,10 +4,11 @@ use std::io;
 use std::path::Path;
 
 use super::centroid::{self, Block, Wanted};
+use super::places::KeptRows;
 use super::{AlignError, AlignFilesError, AlignPaths, Alignment, EmbeddingRows, LocalPatch, Transforms};
 use crate::npy;
 use crate::progress::Progress;
-use crate::run_dir::{FileError, write_array, write_atomically};
+use crate::run_dir::{FileError, write_array, write_arrays, write_atomically};
 
 /// Writes everything but the diagnostics.
 pub(super) fn write_alignment(
@@ -15,14 +16,19 @@ pub(super) fn write_alignment(
     patches: &[LocalPatch],
     nodes: &[u64],
     alignment: &Alignment,
+    kept: Option<&KeptRows<'_>>,
     progress: &dyn Progress,
 ) -> Result<(), AlignFilesError> {
     let out = paths.results();
     progress.begin("embedding", nodes.len() as u64, "nodes");
-    let mut spread = Vec::with_capacity(nodes.len());
+    let mut spread: Vec<f32> = Vec::with_capacity(nodes.len());
     write_embeddings([&out.embedding(), &out.unaligned()], patches, nodes, alignment, |block| {
         progress.advance(block.spread.len() as u64);
+        let first = spread.len();
         spread.extend(block.spread.iter().map(|&value| value as f32));
+        if let Some(kept) = kept {
+            kept.put_into(&nodes[first..spread.len()], block, &mut spread[first..]);
+        }
     })?;
     // After the embedding, which cannot be written if a coordinate is not finite.
     if paths.rows == EmbeddingRows::Listed {
@@ -30,7 +36,8 @@ pub(super) fn write_alignment(
     }
     write_array(&out.spread(), &[spread.len()], &spread)?;
     progress.end();
-    Ok(write_transforms(&out.transforms(), &alignment.transforms)?)
+    let trust = alignment.solution.patch_trust.as_deref();
+    Ok(write_transforms(&out.transforms(), &alignment.transforms, trust)?)
 }
 
 /// An error on the way of a stream: of the patches, or of the file.
@@ -57,7 +64,7 @@ fn write_embeddings(
     patches: &[LocalPatch],
     nodes: &[u64],
     alignment: &Alignment,
-    mut see: impl FnMut(&Block<f32>),
+    mut see: impl FnMut(&mut Block<f32>),
 ) -> Result<(), AlignFilesError> {
     let dim = patches[0].dim();
     let wanted = Wanted { unmoved: true, ..alignment.wanted() };
@@ -92,27 +99,21 @@ fn write_embeddings(
     }
 }
 
-/// Writes the transforms as an archive of arrays; the same transforms give the same bytes.
+/// Writes the transforms, and from robust alignment how far each patch is trusted, as an archive of
+/// arrays; the same transforms give the same bytes.
 ///
 /// # Errors
 /// [`FileError`] if the file cannot be written.
-pub fn write_transforms(path: &Path, transforms: &Transforms) -> Result<(), FileError> {
+pub fn write_transforms(
+    path: &Path,
+    transforms: &Transforms,
+    trust: Option<&[f64]>,
+) -> Result<(), FileError> {
     let (p, d) = (transforms.num_patches(), transforms.dim);
-    let arrays: [(&str, &[usize], &[f64]); 3] = [
-        ("scales", &[p], &transforms.scales),
-        ("rotations", &[p, d, d], &transforms.rotations),
-        ("translations", &[p, d], &transforms.translations),
-    ];
-    write_atomically(path, |sink| {
-        let mut archive = zip::ZipWriter::new(sink);
-        for (name, shape, values) in arrays {
-            let options = zip::write::SimpleFileOptions::default()
-                .compression_method(zip::CompressionMethod::Stored)
-                .last_modified_time(zip::DateTime::default())
-                .large_file(values.len() > 1 << 28);
-            archive.start_file(format!("{name}.npy"), options).map_err(io::Error::other)?;
-            npy::write(&mut archive, shape, values)?;
-        }
-        archive.finish().map(|_| ()).map_err(io::Error::other)
+    write_arrays(path, |archive| {
+        archive.add("scales", &[p], &transforms.scales)?;
+        archive.add("rotations", &[p, d, d], &transforms.rotations)?;
+        archive.add("translations", &[p, d], &transforms.translations)?;
+        trust.map_or(Ok(()), |trust| archive.add("trust", &[p], trust))
     })
 }

@@ -51,10 +51,15 @@ pub(crate) fn squared_norm<F: Real>(values: &[F]) -> f64 {
 
 /// The sum of squared differences.
 #[inline(always)]
-pub(crate) fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn squared_distance<F: Real>(a: &[F], b: &[F]) -> f64 {
     vectorized(
         #[inline(always)]
-        || sum_pairs(a, b, |a, b| (a - b) * (a - b)),
+        || {
+            sum_pairs(a, b, |a, b| {
+                let difference = a.to_f64() - b.to_f64();
+                difference * difference
+            })
+        },
     )
 }
 
