@@ -112,9 +112,11 @@ fn for_align_files_error(error: &AlignFilesError) -> Option<String> {
         AlignFilesError::Align(error) => return for_align_error(error),
         AlignFilesError::MissingCoords { .. } => "run `l2g embed` on this run folder first".into(),
         AlignFilesError::Patches(_) => "run `l2g patch` on this run folder first".into(),
-        AlignFilesError::OtherTransforms { .. } | AlignFilesError::OtherPatches { .. } => {
-            "align the whole run anew: `l2g align RUN`".into()
-        }
+        AlignFilesError::OtherTransforms { .. }
+        | AlignFilesError::OtherPatches { .. }
+        | AlignFilesError::OtherCentroid { .. }
+        | AlignFilesError::OtherDimensions { .. }
+        | AlignFilesError::OtherRows { .. } => "align the whole run anew: `l2g align RUN`".into(),
         _ => return None,
     })
 }

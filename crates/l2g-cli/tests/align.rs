@@ -155,12 +155,29 @@ fn an_update_keeps_the_settings_of_its_frame() {
     assert_ne!(moved.translation(2), unmoved.translation(0));
     let after = record();
     assert_eq!(after["updated"], serde_json::json!(["carol"]));
-    assert_eq!((&after["settings"]["rotate"], &after["settings"]["weights"]), (&false.into(), &"robust".into()));
+    assert_eq!(
+        (&after["settings"]["rotate"], &after["settings"]["weights"]),
+        (&false.into(), &"robust".into())
+    );
     assert_ne!(after["patch_list"], before["patch_list"]);
     // What is set for this update counts for this update.
     let moved = update(&["--set", "align.rotate=true", "--set", "align.translate=false"]);
     assert_eq!(moved.translation(2), unmoved.translation(0));
     assert_ne!(moved.rotation(2), unmoved.rotation(0));
+}
+
+#[test]
+fn coordinates_that_have_collapsed_are_named_and_not_praised() {
+    let folder = prepared();
+    let folder = folder.path();
+    for (name, rows) in [("alice", 20), ("carol", 15)] {
+        let path = folder.join(format!("coords/{name}.npy"));
+        write_array(&path, &[rows, DIM], &vec![0.0; rows * DIM]).unwrap();
+    }
+    let found = json(folder, &ALIGN);
+    assert_eq!(found["collapsed"], serde_json::json!(["alice", "carol"]));
+    let verdict = found["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("the coordinates of alice and carol have collapsed"), "{verdict}");
 }
 
 #[test]

@@ -230,7 +230,7 @@ impl Alignment {
     fn stream(
         &self,
         transform: bool,
-        sink: impl FnMut(&Block) -> Result<(), AlignError>,
+        sink: impl FnMut(&mut Block) -> Result<(), AlignError>,
     ) -> Result<(), AlignError> {
         if transform {
             return self.alignment.stream(&self.patches, &self.nodes, sink);

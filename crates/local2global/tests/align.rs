@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use faer::{Mat, MatRef, Side};
 use local2global::align::files::read_transforms;
 use local2global::align::relative::{NodeWeights, Relatives};
 use local2global::align::rotation::{RotationOptions, Solver};
@@ -13,8 +14,9 @@ use local2global::align::synthetic::{
 };
 use local2global::align::{
     AlignConfig, AlignError, AlignPaths, Alignment, Centroid, Coords, EdgeWeights, EmbeddingRows, LocalPatch,
-    align, align_files, overlap, rotation, translation, update_files,
+    Overlap, align, align_files, overlap, rotation, translation, update_files,
 };
+use local2global::linalg::polar::Precision;
 use local2global::npy::{self, ArrayReader};
 use local2global::progress::Silent;
 use local2global::run_dir::write_array;
@@ -355,8 +357,14 @@ fn rows_in(out: &Path, dim: usize) -> Vec<Vec<u8>> {
 fn an_update_after_robust_alignment_moves_no_node_outside_the_patch() {
     let folder = tempfile::tempdir().unwrap();
     let seed = Seed(4);
-    let recipe =
-        SyntheticPatches { graph: PatchLayout::Random, num_patches: 12, dim: 3, overlap: 20, noise: 0.01, seed };
+    let recipe = SyntheticPatches {
+        graph: PatchLayout::Random,
+        num_patches: 12,
+        dim: 3,
+        overlap: 20,
+        noise: 0.01,
+        seed,
+    };
     let mut known = recipe.make();
     known.drown_patches(|patch| patch == 2, Seed(8));
     let paths = write_patches(folder.path(), &known);
@@ -372,7 +380,8 @@ fn an_update_after_robust_alignment_moves_no_node_outside_the_patch() {
     write_patches(folder.path(), &known);
     let report = update_files(&paths, "patch-00005", None, &Silent).unwrap();
     let after = rows_in(&paths.out, 3);
-    let changed: Vec<u64> = (0..).zip(before.iter().zip(&after)).filter(|(_, (a, b))| a != b).map(|(node, _)| node).collect();
+    let changed: Vec<u64> =
+        (0..).zip(before.iter().zip(&after)).filter(|(_, (a, b))| a != b).map(|(node, _)| node).collect();
     assert!(changed.iter().all(|&node| known.patches[5].contains(node)), "{changed:?}");
     assert_eq!((report.nodes, report.changed_outside), (before.len(), 0));
     assert!(report.changed_nodes > 0 && report.moved_most < 0.1, "{report:?}");
@@ -408,4 +417,69 @@ fn a_node_that_leaves_the_updated_patch_goes_to_its_other_copies() {
         &Silent,
     );
     assert!(error.unwrap_err().to_string().contains("align.centroid is median, but"));
+}
+
+/// The orthogonal matrix nearest to another, by singular values.
+fn nearest_orthogonal(matrix: MatRef<'_, f64>) -> Mat<f64> {
+    let svd = matrix.svd().unwrap();
+    svd.U() * svd.V().transpose()
+}
+
+/// The rotations of all patches by the steps of the paper, with dense decompositions in double
+/// precision; the first patch keeps its own.
+fn reference_rotations(patches: &[LocalPatch], overlaps: &[Overlap]) -> Vec<Mat<f64>> {
+    let (count, dim) = (patches.len(), patches[0].dim());
+    let mut totals = vec![0.0; count];
+    for overlap in overlaps {
+        [overlap.i, overlap.j].iter().for_each(|&patch| totals[patch as usize] += overlap.len() as f64);
+    }
+    let mut matrix = Mat::<f64>::zeros(count * dim, count * dim);
+    for overlap in overlaps {
+        let [xi, xj] = overlap.coords(patches).unwrap().map(|values| {
+            let points = Mat::from_fn(overlap.len(), dim, |row, k| values[row * dim + k]);
+            let mean = |k: usize| points.col(k).iter().sum::<f64>() / overlap.len() as f64;
+            Mat::from_fn(overlap.len(), dim, |row, k| points[(row, k)] - mean(k))
+        });
+        let rotation = nearest_orthogonal((xi.transpose() * &xj).as_ref());
+        let (i, j) = (overlap.i as usize, overlap.j as usize);
+        let weight = overlap.len() as f64 / (totals[i] * totals[j]).sqrt();
+        for (a, b) in (0..dim).flat_map(|a| (0..dim).map(move |b| (a, b))) {
+            matrix[(i * dim + a, j * dim + b)] = weight * rotation[(a, b)];
+            matrix[(j * dim + b, i * dim + a)] = weight * rotation[(a, b)];
+        }
+    }
+    let eigen = matrix.self_adjoint_eigen(Side::Lower).unwrap();
+    let leading = eigen.U().subcols((count - 1) * dim, dim);
+    let blocks: Vec<Mat<f64>> =
+        (0..count).map(|patch| nearest_orthogonal(leading.subrows(patch * dim, dim))).collect();
+    blocks.iter().map(|block| block * blocks[0].transpose()).collect()
+}
+
+#[test]
+fn overlaps_barely_larger_than_the_dimension_are_aligned_as_in_double_precision() {
+    for (dim, overlap) in [(40, 41), (64, 80)] {
+        let (graph, seed) = (PatchLayout::Random, Seed(dim as u64));
+        let known = SyntheticPatches { graph, num_patches: 8, dim, overlap, noise: 0.3, seed }.make();
+        let config = AlignConfig { judge: false, ..AlignConfig::default() };
+        let alignment = aligned(&known.patches, &config);
+        let accuracy = alignment.solution.accuracy.unwrap();
+        assert_eq!(accuracy.precision, Precision::Double);
+        let best = reference_rotations(&known.patches, &alignment.overlaps);
+        let difference = (0..8)
+            .flat_map(|patch| {
+                let found = alignment.transforms.rotation(patch);
+                let best = &best[patch];
+                (0..dim * dim).map(move |at| (found[at] - best[(at / dim, at % dim)]).abs())
+            })
+            .fold(0.0, f64::max);
+        assert!(difference < 1e-7 && difference <= accuracy.rotations, "{dim}: {difference} {accuracy:?}");
+        assert!(accuracy.rotations < 1e-5 && accuracy.translations < 1e-9, "{dim}: {accuracy:?}");
+    }
+}
+
+#[test]
+fn large_alignments_say_that_they_use_single_precision() {
+    let known = synthetic(PatchLayout::Ring, 101, 2, 0.1);
+    let accuracy = aligned(&known.patches, &AlignConfig::default()).solution.accuracy.unwrap();
+    assert_eq!((accuracy.precision, accuracy.measured_edges), (Precision::Mixed, 101));
 }

@@ -6,9 +6,10 @@ use anyhow::Context as _;
 use clap::Args;
 use local2global::align::diagnostics::Diagnostics;
 use local2global::align::{
-    AlignFilesError, AlignPaths, EmbeddingRows, UpdateReport, align_files, update_files_then,
+    Accuracy, AlignFilesError, AlignPaths, EmbeddingRows, UpdateReport, align_files, update_files_then,
 };
 use local2global::config::Config;
+use local2global::linalg::polar::Precision;
 use local2global::memory;
 use local2global::pipeline::{GraphSource, Pipeline, Sharing, StageName};
 use local2global::run_dir::{PatchFilesError, RunDir, read_json};
@@ -67,7 +68,10 @@ struct Record<'a> {
     misfit_before: f64,
     misfit_after: f64,
     worst_patch: Option<&'a str>,
+    /// Patches whose coordinates have collapsed to one point.
+    collapsed: &'a [String],
     residual: Option<f64>,
+    accuracy: Option<Accuracy>,
     seconds: f64,
     peak_bytes: Option<u64>,
     out: &'a Path,
@@ -140,6 +144,8 @@ fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Resu
         misfit_before: found.misfit_before,
         misfit_after: found.misfit_after,
         worst_patch: found.worst_patch.as_deref(),
+        collapsed: &found.collapsed,
+        accuracy: found.accuracy,
         residual: found.certificate.map(|certificate| certificate.residual),
         seconds: context.started.elapsed().as_secs_f64(),
         peak_bytes: memory::peak_bytes(),
@@ -166,6 +172,16 @@ fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {
         };
         let text = format!("residual {:.1e}, gap {:.1e}, {steps}", certificate.residual, certificate.gap);
         rows.push(("eigenvectors", text));
+    }
+    if let Some(accuracy) = &found.accuracy {
+        let precision = match accuracy.precision {
+            Precision::Double => "double precision",
+            Precision::Mixed => "partly single precision",
+        };
+        rows.push(("rotations", format!("{precision}, exact to an angle of {:.0e}", accuracy.rotations)));
+    }
+    if !found.collapsed.is_empty() {
+        rows.push(("collapsed", found.collapsed.join(", ")));
     }
     rows.push(("verdict", found.verdict.clone()));
     rows

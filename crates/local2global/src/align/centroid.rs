@@ -22,14 +22,15 @@ use crate::linalg::dense::Real;
 /// The copies in a block take at most about this many bytes.
 const BLOCK_BYTES: usize = 32 << 20;
 
-/// There are at least so many blocks, unless they would have fewer than `MIN_COPIES`.
+/// There are at least `MIN_BLOCKS` blocks, unless they would have fewer than `MIN_COPIES` copies.
 const MIN_BLOCKS: usize = 16;
 const MIN_COPIES: usize = 512;
 
-/// At most so many blocks are done at a time, to keep memory within bounds on many cores.
+/// At most this many blocks are in memory at a time, however many cores there are.
 const BLOCKS_AT_ONCE: usize = 8;
 
-/// Nodes are marked in a list, not sorted, if it is at most so many times as long as that of copies.
+/// Nodes are found by marks, one for each number up to the largest node, if there are at most this many
+/// marks for each copy; otherwise by sorting.
 const MARKS_PER_COPY: u64 = 8;
 
 /// All nodes of all patches, ascending.

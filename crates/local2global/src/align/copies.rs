@@ -114,7 +114,7 @@ impl<'a, F: Real> Copies<'a, F> {
             }
         };
         block.spread.clear();
-        // What is not finite stays so when it is moved and averaged.
+        // A copy that is NaN or infinite makes the centre NaN or infinite.
         match self.combine(version, wanted.combination, &mut block.coords, Some(&mut block.spread)) {
             true => Ok(()),
             false => self.check_finite(nodes),
@@ -247,7 +247,7 @@ impl<'a, F: Real> Copies<'a, F> {
         centre.iter_mut().for_each(|sum| *sum /= total);
     }
 
-    /// The median of each coordinate; not a number if one of them is none.
+    /// The median of each coordinate; NaN if any copy is NaN or infinite.
     fn median(&self, version: Version, copies: &[u32], centre: &mut [f64], values: &mut Vec<f64>) {
         for (k, median) in centre.iter_mut().enumerate() {
             values.clear();

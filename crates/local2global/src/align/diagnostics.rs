@@ -10,15 +10,11 @@
 
 use rayon::prelude::*;
 
+use super::cloud::{self, Cloud, clouds, rank_of_all};
 use super::outliers::median;
 pub use super::record::{Diagnostics, EdgeFit, PatchFit, Range};
-use super::words::{brought, collapsed, flat_overlaps, tie, verdict};
-use super::{AlignConfig, AlignError, Alignment, LocalPatch, Overlap, Transforms};
-use crate::linalg::lanes::{squared_distance, squared_norm};
-
-/// Nodes whose distance from their centre is less than this part of that from the origin lie at
-/// one point.
-const ONE_POINT: f64 = 1e-6;
+use super::{AlignConfig, AlignError, Alignment, LocalPatch, Overlap, Transforms, words};
+use crate::linalg::lanes::squared_distance;
 
 /// Distances between the two copies of the nodes of an overlap.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +23,6 @@ struct Distances {
     after: f64,
     spread_before: f64,
     spread_after: f64,
-    /// Whether all copies of each patch lie at one point.
-    at_one_point: [bool; 2],
 }
 
 /// Measures how well the patches fit.
@@ -51,20 +45,27 @@ pub fn diagnose(
         .enumerate()
         .map(|(edge, overlap)| edge_fit(patches, alignment, edge, overlap, &distances[edge]))
         .collect();
-    let patch_list = patch_fits(patches, alignment, &edge_list);
+    let clouds = clouds(patches)?;
+    let has_collapsed = cloud::collapsed(&clouds, &alignment.transforms);
+    let names = patches.iter().map(|patch| patch.name().to_owned());
+    let collapsed: Vec<String> =
+        names.zip(has_collapsed).filter_map(|(name, is)| is.then_some(name)).collect();
+    let rank = rank_of_all(&clouds, &alignment.transforms);
+    let patch_list = patch_fits(patches, alignment, &edge_list, &clouds);
     let before: Vec<f64> = distances.iter().map(|d| ratio(d.before, d.spread_before)).collect();
     let after: Vec<f64> = edge_list.iter().map(|edge| edge.misfit).collect();
     let worst =
         patch_list.iter().reduce(|worst, patch| if patch.misfit > worst.misfit { patch } else { worst });
     let solution = &alignment.solution;
     Ok(Diagnostics {
-        verdict: match collapsed(&at_one_point(patches, alignment, &distances), patches.len()) {
+        verdict: match words::collapsed(&collapsed, patches.len()) {
             Some(words) => words,
             None => {
-                verdict(&patch_list, &edge_list)
-                    + &alignment.judgement.as_ref().map_or_else(String::new, brought)
-                    + &flat_overlaps(&edge_list, alignment.transforms.dim)
-                    + tie(alignment.solution.certificate.as_ref())
+                words::verdict(&patch_list, &edge_list)
+                    + &alignment.judgement.as_ref().map_or_else(String::new, words::brought)
+                    + &words::flat(&patch_list, &edge_list, alignment.transforms.dim, rank)
+                    + words::tie(solution.certificate.as_ref())
+                    + &words::inexact(solution.accuracy.as_ref())
             }
         },
         patches: patches.len(),
@@ -77,7 +78,10 @@ pub fn diagnose(
         misfit_after: median(&after),
         cycle_inconsistency: range(solution.cycles.iter().copied().filter(|&cycle| cycle > 1e-12)),
         certificate: solution.certificate,
+        accuracy: solution.accuracy,
         eigenvalues: solution.eigenvalues.clone(),
+        collapsed,
+        rank,
         worst_patch: worst.map(|patch| patch.patch.clone()),
         judgement: alignment.judgement.clone(),
         updated: Vec::new(),
@@ -118,7 +122,6 @@ fn measure(
         after: apart(&yi, &yj),
         spread_before: spread(&xi, &xj),
         spread_after: spread(&yi, &yj),
-        at_one_point: [&xi, &xj].map(|x| about_centre(x, dim) <= ONE_POINT * ONE_POINT * squared_norm(x)),
     })
 }
 
@@ -155,7 +158,12 @@ fn edge_fit(
     }
 }
 
-fn patch_fits(patches: &[LocalPatch], alignment: &Alignment, edges: &[EdgeFit]) -> Vec<PatchFit> {
+fn patch_fits(
+    patches: &[LocalPatch],
+    alignment: &Alignment,
+    edges: &[EdgeFit],
+    clouds: &[Cloud],
+) -> Vec<PatchFit> {
     let mut edges_of = vec![Vec::new(); patches.len()];
     for (overlap, edge) in alignment.overlaps.iter().zip(edges) {
         edges_of[overlap.i as usize].push(edge);
@@ -170,29 +178,14 @@ fn patch_fits(patches: &[LocalPatch], alignment: &Alignment, edges: &[EdgeFit]) 
             patch: patch.name().into(),
             nodes: patch.num_nodes(),
             neighbors: own.len(),
+            radius: clouds[index].radius,
+            rank: clouds[index].rank,
             residual: ratio(squares, shared as f64).sqrt(),
             misfit: median(&own.iter().map(|edge| edge.misfit).collect::<Vec<_>>()),
             trust: trust.map(|trust| trust[index]),
         }
     };
     patches.iter().enumerate().map(fit).collect()
-}
-
-/// The patches all of whose shared nodes lie at one point.
-fn at_one_point<'a>(
-    patches: &'a [LocalPatch],
-    alignment: &Alignment,
-    distances: &[Distances],
-) -> Vec<&'a str> {
-    let mut spread_out = vec![false; patches.len()];
-    let mut seen = vec![false; patches.len()];
-    for (overlap, distances) in alignment.overlaps.iter().zip(distances) {
-        for (patch, at_one_point) in [overlap.i, overlap.j].into_iter().zip(distances.at_one_point) {
-            seen[patch as usize] = true;
-            spread_out[patch as usize] |= !at_one_point;
-        }
-    }
-    (0..patches.len()).filter(|&k| seen[k] && !spread_out[k]).map(|k| patches[k].name()).collect()
 }
 
 #[cfg(test)]
@@ -251,6 +244,53 @@ mod tests {
         });
         let found = diagnosed(&known).verdict;
         assert!(found.starts_with("the coordinates of patch-00003 have collapsed"), "{found}");
+    }
+
+    #[test]
+    fn patches_that_nearly_collapse_or_fill_fewer_dimensions_are_named() {
+        let shrunk = |factor: f64| {
+            let mut known = patches(0.001);
+            known.corrupt(Seed(1), |patch, _, coords| {
+                if patch == 3 || patch == 8 {
+                    coords.iter_mut().for_each(|value| *value = 2.0 + factor * *value);
+                }
+            });
+            diagnosed(&known)
+        };
+        let found = shrunk(1e-7);
+        assert_eq!(found.collapsed, ["patch-00003", "patch-00008"]);
+        let told = "the coordinates of patch-00003 and patch-00008 have collapsed";
+        assert!(found.verdict.starts_with(told), "{}", found.verdict);
+        assert!(shrunk(1e-3).collapsed.is_empty());
+        let mut known = patches(0.001);
+        known.corrupt(Seed(1), |patch, _, coords| {
+            if patch == 3 {
+                coords.chunks_exact_mut(3).for_each(|point| point[2] = point[0] - point[1]);
+            }
+        });
+        let found = diagnosed(&known);
+        assert_eq!((found.patch_list[3].rank, found.patch_list[4].rank, found.rank), (2, 3, 3));
+        let told = "; the coordinates of patch-00003 fill only 2 of 3 dimensions";
+        assert!(found.verdict.contains(told), "{}", found.verdict);
+        known.corrupt(Seed(1), |_, _, coords| {
+            coords.chunks_exact_mut(3).for_each(|point| point[2] = point[0] - point[1]);
+        });
+        let config = AlignConfig { rotate: false, translate: false, ..AlignConfig::default() };
+        let alignment = align(&known.patches, None, &config, Seed(0), &Silent).unwrap();
+        let found = diagnose(&known.patches, &alignment, &config).unwrap();
+        assert_eq!(found.rank, 2);
+        assert!(found.verdict.contains("; the embedding fills only 2 of 3 dimensions"), "{}", found.verdict);
+    }
+
+    #[test]
+    fn one_patch_that_has_collapsed_is_named_too() {
+        let coords = crate::align::Coords::F64(vec![0.0; 20].into());
+        let patch = LocalPatch::new("only", (0..10).collect::<Vec<u64>>().into(), coords, 2).unwrap();
+        let config = AlignConfig::default();
+        let alignment = align(std::slice::from_ref(&patch), None, &config, Seed(0), &Silent).unwrap();
+        let found = diagnose(&[patch], &alignment, &config).unwrap();
+        assert_eq!((&found.collapsed[..], found.rank), (&["only".to_owned()][..], 0));
+        assert!(found.verdict.starts_with("the coordinates of only have collapsed"), "{}", found.verdict);
     }
 
     #[test]

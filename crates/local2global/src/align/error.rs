@@ -17,11 +17,11 @@ pub enum AlignError {
     #[error("embedding of patch `{patch}` has {rows} rows, but the patch has {nodes} nodes")]
     RowCount { patch: String, rows: usize, nodes: usize },
 
-    /// A patch has as many weights as something else.
+    /// A patch has a different number of weights than nodes.
     #[error("patch `{patch}` has {weights} node weights, but {nodes} nodes")]
     WeightCount { patch: String, weights: usize, nodes: usize },
 
-    /// A node weight is not a share.
+    /// A node weight is negative, NaN or infinite.
     #[error("weight {weight} of node {node} in patch `{patch}` is negative or not finite")]
     Weight { patch: String, node: u64, weight: f32 },
 
@@ -45,7 +45,7 @@ pub enum AlignError {
     #[error("aligned coordinates are too large for single precision, above 3e38")]
     TooLarge,
 
-    /// An edge of the patch graph leads nowhere.
+    /// An end of a patch edge is not the index of a patch, or both ends are the same.
     #[error("patch edge ({a}, {b}) is not between two of the {num_patches} patches")]
     Edge { a: u64, b: u64, num_patches: usize },
 
@@ -68,7 +68,7 @@ pub enum AlignError {
     #[error("node {node} is in no patch, but node {last} is; the patches must cover all nodes")]
     Uncovered { node: u64, last: u64 },
 
-    /// A setting makes no sense.
+    /// A setting is out of range.
     #[error("align.{key} is {found}; it must be {needed}")]
     Setting { key: &'static str, found: String, needed: &'static str },
 

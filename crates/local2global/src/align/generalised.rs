@@ -20,6 +20,7 @@
 use rayon::prelude::*;
 
 use super::procrustes::relative_rotation;
+use super::relative::precision_for;
 use super::{AlignError, LocalPatch, Transforms};
 use crate::linalg::dense::{multiply, view, view_mut};
 use crate::linalg::polar::Workspace;
@@ -33,7 +34,7 @@ const LEAST_GAIN: f64 = 1e-2;
 /// Added to node weights.
 const LEAST_WEIGHT: f64 = 1e-3;
 
-/// So many patches are moved at a time, before their copies are added up.
+/// The copies of this many patches are moved in parallel, and then added up in order.
 const PATCHES_AT_ONCE: usize = 16;
 
 /// The copies of shared nodes in one patch.
@@ -57,6 +58,7 @@ pub(super) fn refine(
     is_used: impl Fn(u64) -> bool + Sync,
 ) -> Result<(), AlignError> {
     let (shared, num_places) = shared_copies(patches, stay, weighted, is_used);
+    let precision = precision_for(patches.len());
     let mut last = f64::INFINITY;
     for _ in 0..MAX_ROUNDS {
         let centres = centres(patches, &shared, num_places, transforms)?;
@@ -65,7 +67,7 @@ pub(super) fn refine(
             .zip(&shared)
             .enumerate()
             .map_init(
-                || Workspace::new(transforms.dim),
+                || Workspace::with_precision(transforms.dim, precision),
                 |workspace, (index, (patch, shared))| {
                     fit(patch, shared, &centres, transforms.scales[index], workspace)
                 },
@@ -167,7 +169,7 @@ struct Fit {
     rest: f64,
 }
 
-/// Fits a patch to the centres of its nodes; none if too few fix a rotation.
+/// Fits a patch to the centres of its nodes; `None` if it shares too few nodes for a rotation.
 fn fit(
     patch: &LocalPatch,
     shared: &Shared,

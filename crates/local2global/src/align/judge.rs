@@ -7,7 +7,7 @@
 //! Frames must fit each other, so the choice between no motion, rotations alone, all that is set,
 //! and generalised Procrustes is one for all patches: the least misfit, and no motion in case of a
 //! tie. After that, a patch whose own motion brings its left-out nodes further away from their copies than
-//! they were without it stays where it is, and what it says about others counts no more.
+//! they were without it stays where it is, and its overlaps count for next to nothing.
 //! The motions that are applied are then fitted to all nodes.
 //!
 //! An overlap that would keep fewer than `2 (d + 1)` nodes is fitted whole, and does not judge.
@@ -29,7 +29,7 @@ use crate::seed::Seed;
 /// The tolerance of solutions that are judged and not used.
 const COARSE_TOLERANCE: f64 = 1e-3;
 
-/// Patches are sent back at most so often.
+/// Patches are sent back in at most this many rounds.
 const ROUNDS: usize = 3;
 
 /// How patches are moved.
@@ -82,7 +82,7 @@ pub(super) struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Finds all motions; `stay` are the patches that are not moved and have no say.
+    /// Finds all motions; patches that `stay` are not moved, and their overlaps count for next to nothing.
     fn solve(&self, overlaps: &[Overlap], stay: &[bool]) -> Result<(Transforms, Solution), AlignError> {
         let node_weights = match self.config.weights {
             EdgeWeights::Robust => NodeWeights::Robust,

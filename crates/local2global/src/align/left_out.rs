@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::{AlignError, LocalPatch, Overlap, Transforms};
 use crate::linalg::lanes::squared_distance;
 
-/// One node in so many is left out.
+/// One node in this many is left out.
 const LEFT_OUT: u64 = 5;
 
 /// A misfit below this is rounding error, whatever it was before.
@@ -134,8 +134,8 @@ pub(super) fn is_left_out(node: u64) -> bool {
     (hash ^ (hash >> 31)).is_multiple_of(LEFT_OUT)
 }
 
-/// The nodes of an overlap that are fitted, and those that are left out; none are if too few
-/// would be fitted.
+/// The nodes of an overlap that are fitted, and those that are left out. If too few would be fitted,
+/// no node is left out.
 pub(super) fn split(patches: &[LocalPatch], overlap: &Overlap) -> (Overlap, Overlap) {
     let first = &patches[overlap.i as usize];
     let (left_out, fitted): (Vec<[u32; 2]>, Vec<[u32; 2]>) =

@@ -43,6 +43,8 @@ pub mod scale;
 
 pub mod rotation;
 
+mod accuracy;
+
 pub mod robust;
 
 pub mod solution;
@@ -60,6 +62,8 @@ mod copies;
 pub mod centroid;
 
 mod alignment;
+
+mod cloud;
 
 mod record;
 
@@ -83,6 +87,7 @@ pub mod refit;
 
 pub mod synthetic;
 
+pub use accuracy::Accuracy;
 pub use alignment::{Alignment, align, align_overlaps};
 pub use config::{AlignConfig, AlignMethod, Centroid, EdgeWeights};
 pub use diagnostics::{Diagnostics, diagnose};

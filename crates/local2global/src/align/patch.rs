@@ -30,7 +30,7 @@ impl Coords {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no coordinates.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -44,7 +44,7 @@ pub struct LocalPatch {
     coords: Coords,
     dim: usize,
     weights: Option<Buffer<f32>>,
-    /// The rows in ascending order of their nodes; none if they are in that order.
+    /// The rows in ascending order of their nodes; `None` if the rows are in that order.
     order: Option<Vec<u32>>,
 }
 

@@ -64,6 +64,10 @@ pub enum AlignFilesError {
     #[error("`{}` has {rows} rows, but no_trans.npy, spread.npy or nodes.npy beside it has others", path.display())]
     OtherRows { path: PathBuf, rows: usize },
 
+    /// The embedding and the transforms do not belong together.
+    #[error("`{}` has {found} columns, but transforms.npz beside it {needed} dimensions", path.display())]
+    OtherDimensions { path: PathBuf, found: usize, needed: usize },
+
     /// An update cannot change how copies are combined: that would move all nodes.
     #[error("align.centroid is {found}, but `{}` was made with {needed}", path.display())]
     OtherCentroid { path: PathBuf, found: String, needed: String },

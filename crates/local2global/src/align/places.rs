@@ -38,6 +38,11 @@ impl Places {
         Ok(Self { nodes, dim, coords: coords.values, unmoved: unmoved.values, spread: spread.values })
     }
 
+    /// The number of coordinates.
+    pub(super) fn dim(&self) -> usize {
+        self.dim
+    }
+
     /// The number of nodes.
     pub(super) fn num_nodes(&self) -> usize {
         self.spread.len()

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Points are rows: patch `i` holds `Xᵢ = X Sᵢᵀ`, so `Rᵢⱼ ≈ Sᵢ Sⱼᵀ`, and `Xᵢ Sᵢ` undoes it.
-//! Where the copies differ by more than a rotation, single precision will do for it.
+//! Where the copies differ by more than a rotation, and the [`Workspace`] allows it, single precision
+//! is used; [`Procrustes::error`] says how far the result is from that in double precision.
 //! Nodes may carry weights, which enter centroids and covariance alike.
 //! Cost: `O(n d² + d³)` time for `n` shared nodes. No randomness.
 //!
@@ -20,8 +21,8 @@ use crate::linalg::dense::{DenseError, multiply, view, view_mut};
 use crate::linalg::lanes::squared_norm;
 use crate::linalg::polar::Workspace;
 
-/// From this misfit on, about, the rotation between two copies is known to a few digits only, and is
-/// not sought to more.
+/// From about this misfit on, noise leaves only a few digits of the rotation, and single precision
+/// may be used for it.
 const NOISY: f64 = 0.003;
 
 /// How two copies of the same nodes lie to each other.
@@ -36,6 +37,9 @@ pub struct Procrustes {
     pub misfit: f64,
     /// The number of dimensions in which the copies fix the rotation.
     pub rank: usize,
+    /// How far the rotation computed is from the best one, as an angle, at most about; 1 if the best
+    /// one is not unique. None if it was not measured.
+    pub error: Option<f64>,
 }
 
 /// Estimates the orthogonal matrix that turns `xj` into `xi`, both row-major with one
@@ -77,14 +81,15 @@ pub fn relative_rotation(
         true => workspace.nearest_roughly(&covariance, rotation)?,
         false => workspace.nearest_orthogonal(&covariance, rotation)?,
     };
+    let error = workspace.certifies.then(|| workspace.error_of(&covariance, rotation));
     let cosine = stretch.trace / (lengths[0] * lengths[1]).max(f64::MIN_POSITIVE);
     let misfit = (1.0 - cosine * cosine).max(0.0).sqrt();
-    Ok(Procrustes { centroids: [centroid_i, centroid_j], lengths, misfit, rank: stretch.rank })
+    Ok(Procrustes { centroids: [centroid_i, centroid_j], lengths, misfit, rank: stretch.rank, error })
 }
 
-/// Whether copies differ by so much that the rotation between them is known to a few digits only.
-/// No rotation changes the distances from the centre, so those differ by at most √2 times the
-/// misfit.
+/// Whether copies differ by so much that noise leaves only a few digits of the rotation. No rotation
+/// changes the distances from the centre, so a difference between those is a lower bound for the
+/// misfit, up to a factor of √2.
 fn is_noisy(xi: &[f64], xj: &[f64], lengths: [f64; 2], dim: usize) -> bool {
     let scale = lengths[0] / lengths[1].max(f64::MIN_POSITIVE);
     let radii = xi
@@ -117,7 +122,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::linalg::polar::random_orthogonal;
+    use crate::linalg::polar::{Precision, random_orthogonal};
     use crate::seed::{Seed, Stage};
 
     fn points(count: usize, dim: usize, seed: u64) -> Vec<f64> {
@@ -150,6 +155,47 @@ mod tests {
             assert_eq!(fit.rank, dim);
             assert!((fit.lengths[0] / fit.lengths[1] - 1.0).abs() < 1e-12);
         }
+    }
+
+    /// `U Vᵀ` of the covariance, by the singular value decomposition in double precision.
+    fn reference(xi: &[f64], xj: &[f64], dim: usize) -> Vec<f64> {
+        let rows = xi.len() / dim;
+        let [xi, xj] = [xi, xj].map(|x| centred(x, dim, None).1);
+        let covariance = view(&xi, rows, dim).transpose() * view(&xj, rows, dim);
+        let svd = covariance.svd().unwrap();
+        let best = svd.U() * svd.V().transpose();
+        (0..dim * dim).map(|at| best[(at / dim, at % dim)]).collect()
+    }
+
+    #[test]
+    fn small_noisy_overlaps_are_turned_as_in_double_precision_and_single_precision_tells_its_error() {
+        let mut worst_single = 0.0_f64;
+        for (dim, shared) in [(32, 33), (64, 80), (128, 129), (128, 256)] {
+            // Directions of very different length, as embeddings with many dimensions have them.
+            let stretch = |at: usize| f64::powf(1e-3, (at % dim) as f64 / dim as f64);
+            let with_lengths = |points: Vec<f64>| -> Vec<f64> {
+                points.iter().enumerate().map(|(at, value)| value * stretch(at)).collect()
+            };
+            let turn = random_orthogonal(dim, &mut Seed(dim as u64).stream(Stage::Align, 0));
+            let xj = with_lengths(points(shared, dim, 1));
+            let noise = with_lengths(points(shared, dim, 2));
+            let noisy: Vec<f64> = xj.iter().zip(&noise).map(|(x, noise)| x + 0.3 * noise).collect();
+            let xi = turned(&noisy, &turn, dim);
+            let best = reference(&xi, &xj, dim);
+            let rotated = |precision| {
+                let mut rotation = vec![0.0; dim * dim];
+                let mut workspace = Workspace::with_precision(dim, precision);
+                workspace.certifies = true;
+                let fit = relative_rotation(&xi, &xj, None, &mut workspace, &mut rotation).unwrap();
+                (error(&rotation, &best), fit.error.unwrap())
+            };
+            let (double, told) = rotated(Precision::Double);
+            assert!(double < 1e-8 && told < 1e-5, "{dim} {shared}: {double} {told}");
+            let (single, told) = rotated(Precision::Mixed);
+            assert!(single <= told, "{dim} {shared}: {single} {told}");
+            worst_single = worst_single.max(single);
+        }
+        assert!(worst_single > 1e-6, "{worst_single}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AlignConfig, Centroid, Judgement};
+use super::{Accuracy, AlignConfig, Centroid, Judgement};
 use crate::linalg::eigen::Certificate;
 
 /// Everything that is known about the quality of an alignment: `alignment.json`.
@@ -31,8 +31,17 @@ pub struct Diagnostics {
     pub cycle_inconsistency: Range,
     /// The quality of the eigenvectors, in the worst group.
     pub certificate: Option<Certificate>,
+    /// How exact the motions are, from overlaps to translations; none if patches were not rotated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Accuracy>,
     /// The leading eigenvalues; 1 without noise.
     pub eigenvalues: Vec<f64>,
+    /// The patches whose coordinates have collapsed: all nodes lie at one point, or nearly.
+    #[serde(default)]
+    pub collapsed: Vec<String>,
+    /// The number of dimensions that the nodes of all patches fill after alignment.
+    #[serde(default)]
+    pub rank: usize,
     /// The patch with the largest misfit.
     pub worst_patch: Option<String>,
     /// What shared nodes say that were left out of fitting; none if it was not asked for.
@@ -65,6 +74,12 @@ pub struct PatchFit {
     pub nodes: usize,
     /// Its number of neighbours.
     pub neighbors: usize,
+    /// Root mean square distance of its nodes from their centre, before alignment.
+    #[serde(default)]
+    pub radius: f64,
+    /// The number of dimensions that its nodes fill.
+    #[serde(default)]
+    pub rank: usize,
     /// Root mean square distance between copies of its shared nodes, after alignment.
     pub residual: f64,
     /// The median misfit of its edges, after alignment.

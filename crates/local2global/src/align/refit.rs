@@ -91,6 +91,10 @@ fn write_update(
     let settings = config.unwrap_or(&record.settings);
     check_settings(paths, settings, &record)?;
     let mut alignment = read_frame(paths, &patches, index, &record)?;
+    if before.dim() != alignment.transforms.dim {
+        let (found, needed) = (before.dim(), alignment.transforms.dim);
+        return Err(AlignFilesError::OtherDimensions { path: paths.results().embedding(), found, needed });
+    }
     let found = update(&patches, index, &mut alignment, settings)?;
     let nodes = global_nodes(&patches, paths.rows)?;
     let kept = KeptRows::outside(&patches[index], before);
@@ -192,6 +196,7 @@ fn solution(
     solution.patch_trust = patch_trust;
     solution.eigenvalues.clone_from(&record.eigenvalues);
     solution.certificate = record.certificate;
+    solution.accuracy = record.accuracy;
     solution.levels = record.levels;
     solution
 }

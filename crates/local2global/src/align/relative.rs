@@ -10,7 +10,18 @@ use rayon::prelude::*;
 
 use super::procrustes::{Procrustes, relative_rotation};
 use super::{AlignError, LocalPatch, Overlap, Transforms, outliers};
-use crate::linalg::polar::Workspace;
+use crate::linalg::polar::{Precision, Workspace};
+
+/// Up to this many patches everything is computed in double precision: it costs little there.
+const EXACT_PATCHES: usize = 100;
+
+/// The error of relative rotations is measured on about so many links, if there are more patches.
+const CERTIFIED_LINKS: usize = 256;
+
+/// The arithmetic for an alignment of so many patches.
+pub(super) fn precision_for(num_patches: usize) -> Precision {
+    if num_patches <= EXACT_PATCHES { Precision::Double } else { Precision::Mixed }
+}
 
 /// Two neighbours, and the overlaps between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +49,8 @@ pub struct Relatives {
     pub rotations: Vec<f64>,
     /// What else each link says.
     pub fits: Vec<Procrustes>,
+    /// The arithmetic in which rotations were found, and are found from them.
+    pub precision: Precision,
 }
 
 /// Whether outlying nodes of an overlap lose their weight.
@@ -120,13 +133,17 @@ impl Relatives {
     /// [`AlignError::NotFinite`] if a shared node has a coordinate that is not finite.
     pub fn measure(source: OverlapSource<'_>, num_ends: usize, links: &[Link]) -> Result<Self, AlignError> {
         let dim = source.patches[0].dim();
+        let precision = precision_for(source.patches.len());
+        let apart = if precision == Precision::Double { 1 } else { links.len().div_ceil(CERTIFIED_LINKS) };
         let mut rotations = vec![0.0; links.len() * dim * dim];
         let fits: Result<Vec<Procrustes>, AlignError> = rotations
             .par_chunks_mut(dim * dim)
             .zip(links)
+            .enumerate()
             .map_init(
-                || Workspace::new(dim),
-                |workspace, (rotation, link)| {
+                || Workspace::with_precision(dim, precision),
+                |workspace, (index, (rotation, link))| {
+                    workspace.certifies = index % apart == 0;
                     let [xi, xj] = source.coords(link)?;
                     Ok(match source.node_weights {
                         NodeWeights::Equal => relative_rotation(&xi, &xj, None, workspace, rotation)?,
@@ -144,6 +161,7 @@ impl Relatives {
             trust: links.iter().map(|link| source.trust_in(link)).collect(),
             rotations,
             fits: fits?,
+            precision,
         })
     }
 

@@ -43,7 +43,7 @@ use crate::linalg::dense::{DenseError, multiply, view, view_mut};
 use crate::linalg::eigen::{Certificate, EigenError, EigenOptions, LeadingEigen, leading, leading_dense};
 use crate::linalg::filtered::leading_filtered;
 use crate::linalg::laplacian::Cholesky;
-use crate::linalg::polar::{Stretch, Workspace};
+use crate::linalg::polar::{Precision, Workspace};
 use crate::seed::{Seed, Stage};
 
 /// Up to this many rows, or this many patches, the whole matrix is decomposed.
@@ -63,14 +63,15 @@ const KERNEL_COLUMNS: usize = 24;
 /// Filtering gives up after so many products.
 const MAX_PRODUCTS: usize = 5000;
 
-/// A noisy problem takes some sixty block products and fourteen of tall matrices a round; so
-/// many times `n m (d E / p + m)` operations as are as fast as `n³` in one decomposition.
+/// Filtering a noisy problem costs about this many times `n m (2 d E / p + m)` operations: some sixty
+/// block products and fourteen products of tall matrices a round. It is compared with the `n³` of a
+/// dense decomposition.
 const FILTER_COST: f64 = 40.0;
 
 /// The eigen-solver gives up after so many steps, and the vectors are found as in noisy problems.
 const MAX_STEPS: usize = 60;
 
-/// From this inconsistency on nothing is spread: the first order has no say any more.
+/// From this inconsistency on nothing is spread: first-order corrections are of no use there.
 const FIRST_ORDER: f64 = 0.3;
 
 /// From this inconsistency on spreading is repeated, since it is exact to first order only.
@@ -79,8 +80,8 @@ const LARGE_CYCLE: f64 = 0.05;
 /// The preconditioner is never closer to singular than this.
 const MIN_SHIFT: f64 = 1e-6;
 
-/// Eigenvectors that are off by more than this angle, or may be, give rotations that are known
-/// to a few digits only.
+/// Eigenvectors that may be off by more than this angle leave only a few digits of the rotations, and
+/// single precision may be used for those.
 const OPEN_ANGLE: f64 = 1e-2;
 
 /// The rotations of all patches.
@@ -96,6 +97,8 @@ pub struct Rotations {
     pub eigenvalues: Vec<f64>,
     /// How well the eigenvectors are known.
     pub certificate: Certificate,
+    /// How far the rotations are from the nearest ones to the blocks of the eigenvectors, as an angle.
+    pub projection_error: f64,
 }
 
 /// How rotations are sought.
@@ -148,13 +151,13 @@ pub fn synchronise(
         }
     }
     let eigen = eigenvectors(relatives, weights, options)?;
-    let turns = match eigen.certificate.angle > OPEN_ANGLE {
-        true => nearest_blocks(&eigen.vectors, dim, Workspace::nearest_roughly)?,
-        false => nearest_blocks(&eigen.vectors, dim, Workspace::nearest_orthogonal)?,
-    };
+    let open = eigen.certificate.angle > OPEN_ANGLE;
+    let precision = if open { relatives.precision } else { Precision::Double };
+    let (turns, projection_error) = nearest_blocks(&eigen.vectors, dim, precision)?;
     turn_into(&turns, relatives);
     chain(&mut matrices, &turns, dim);
-    Ok(Rotations { matrices, cycles, eigenvalues: eigen.values, certificate: eigen.certificate })
+    let (eigenvalues, certificate) = (eigen.values, eigen.certificate);
+    Ok(Rotations { matrices, cycles, eigenvalues, certificate, projection_error })
 }
 
 /// How far each measurement, seen in the frames of its patches, is from the identity:
@@ -200,7 +203,7 @@ fn spreading_turns(
     turns
         .par_chunks_mut(size)
         .for_each(|turn| turn.iter_mut().step_by(dim + 1).for_each(|entry| *entry += 1.0));
-    Ok(nearest_blocks(&turns, dim, Workspace::nearest_orthogonal)?)
+    Ok(nearest_blocks(&turns, dim, Precision::Double)?.0)
 }
 
 /// Replaces every `Rᵢⱼ` by `Fᵢᵀ Rᵢⱼ Fⱼ`.
@@ -259,7 +262,12 @@ fn eigenvectors(
         .map(|(&(i, j), weight)| weight / (totals[i as usize] * totals[j as usize]).sqrt())
         .collect();
     let matrix = BlockMatrix::new(num_patches, dim, &relatives.edges, &relatives.rotations, factors.clone());
-    let eigen_options = EigenOptions { wanted: dim, tolerance: options.tolerance, max_steps: MAX_STEPS };
+    let eigen_options = EigenOptions {
+        wanted: dim,
+        tolerance: options.tolerance,
+        max_steps: MAX_STEPS,
+        precision: relatives.precision,
+    };
     if is_small(relatives) || options.solver == Solver::Dense {
         return Ok(leading_dense(&matrix, &eigen_options)?);
     }
@@ -354,18 +362,20 @@ fn remove_and_scale(modes: &mut [f64], roots: &[f64]) {
     }
 }
 
-/// The orthogonal matrices nearest to the blocks of a tall matrix, each found by `find`.
-fn nearest_blocks(
-    vectors: &[f64],
-    dim: usize,
-    find: impl Fn(&mut Workspace, &[f64], &mut [f64]) -> Result<Stretch, DenseError> + Sync,
-) -> Result<Vec<f64>, DenseError> {
+/// The orthogonal matrices nearest to the blocks of a tall matrix, and the largest error of one.
+fn nearest_blocks(vectors: &[f64], dim: usize, precision: Precision) -> Result<(Vec<f64>, f64), DenseError> {
     let size = dim * dim;
     let mut nearest = vec![0.0; vectors.len()];
-    nearest
+    let errors: Vec<f64> = nearest
         .par_chunks_mut(size)
         .zip(vectors.par_chunks(size))
-        .map_init(|| Workspace::new(dim), |workspace, (nearest, block)| find(workspace, block, nearest))
-        .collect::<Result<Vec<Stretch>, DenseError>>()?;
-    Ok(nearest)
+        .map_init(
+            || Workspace::with_precision(dim, precision),
+            |workspace, (nearest, block)| {
+                workspace.nearest_roughly(block, nearest)?;
+                Ok(workspace.error_of(block, nearest))
+            },
+        )
+        .collect::<Result<_, DenseError>>()?;
+    Ok((nearest, errors.into_iter().fold(0.0, f64::max)))
 }

@@ -3,7 +3,7 @@
 use super::config::{AlignConfig, EdgeWeights};
 use super::relative::Relatives;
 use super::rotation::{self, RotationOptions, Solver};
-use super::{AlignError, Transforms, robust, scale, translation};
+use super::{Accuracy, AlignError, Transforms, robust, scale, translation};
 use crate::linalg::eigen::Certificate;
 use crate::seed::Seed;
 
@@ -26,6 +26,8 @@ pub struct Solution {
     pub eigenvalues: Vec<f64>,
     /// How well the eigenvectors are known, in the worst group.
     pub certificate: Option<Certificate>,
+    /// How exact the motions are; none if patches were not rotated.
+    pub accuracy: Option<Accuracy>,
     /// How often patches were grouped.
     pub levels: usize,
 }
@@ -42,6 +44,7 @@ impl Solution {
             patch_trust: None,
             eigenvalues: Vec::new(),
             certificate: None,
+            accuracy: None,
             levels: 1,
         }
     }
@@ -64,6 +67,10 @@ impl Solution {
         if angle(group.certificate) > angle(self.certificate) {
             self.certificate = group.certificate;
         }
+        self.accuracy = match (self.accuracy, group.accuracy) {
+            (Some(own), Some(other)) => Some(own.worse(other)),
+            (own, other) => own.or(other),
+        };
     }
 }
 
@@ -91,6 +98,9 @@ pub(super) fn synchronise(
     if config.translate {
         transforms.translations =
             translation::translations(&relatives, &weights, &transforms.rotations, &transforms.scales)?;
+        if let Some(accuracy) = &mut solution.accuracy {
+            accuracy.translations = translation::residual(&relatives, &weights, &transforms);
+        }
     }
     solution.misfits = relatives.fits.iter().map(|fit| fit.misfit).collect();
     solution.ranks = relatives.fits.iter().map(|fit| fit.rank).collect();
@@ -126,8 +136,9 @@ impl Solution {
             EdgeWeights::Overlap | EdgeWeights::Unit => rotation::synchronise(relatives, weights, options)?,
         };
         self.inconsistencies = rotation::inconsistencies(relatives);
-        (self.cycles, self.eigenvalues) = (found.cycles, found.eigenvalues);
         self.certificate = Some(found.certificate);
+        self.accuracy = Some(Accuracy::of(relatives, &found));
+        (self.cycles, self.eigenvalues) = (found.cycles, found.eigenvalues);
         let mut matrices = found.matrices;
         rotation::keep_first(&mut matrices, relatives.dim);
         Ok(matrices)

@@ -14,8 +14,10 @@
 //! Cost: one sparse Cholesky factor of a p x p matrix. No randomness.
 //! Source: section 3.2 of the paper.
 
+use super::Transforms;
 use super::relative::Relatives;
 use crate::linalg::dense::{view, view_mut};
+use crate::linalg::lanes::squared_norm;
 use crate::linalg::laplacian::{Cholesky, NotPositiveDefinite};
 
 /// Rounds of least squares, each on what the one before left.
@@ -79,6 +81,32 @@ pub fn translations(
     rotations: &[f64],
     scales: &[f64],
 ) -> Result<Vec<f64>, NotPositiveDefinite> {
+    let differences = differences(relatives, rotations, scales);
+    from_differences(relatives.num_patches, &relatives.edges, weights, &differences, relatives.dim)
+}
+
+/// How far translations are from the least-squares solution: the residual of the normal equations,
+/// divided by their right-hand side.
+pub(super) fn residual(relatives: &Relatives, weights: &[f64], transforms: &Transforms) -> f64 {
+    let (dim, mut rest) = (relatives.dim, vec![0.0; transforms.translations.len()]);
+    let mut right = rest.clone();
+    let differences = differences(relatives, &transforms.rotations, &transforms.scales);
+    let edges = relatives.edges.iter().zip(weights).zip(differences.chunks_exact(dim));
+    for ((&(i, j), weight), difference) in edges {
+        let [i, j] = [i, j].map(|patch| patch as usize);
+        let apart = transforms.translation(i).iter().zip(transforms.translation(j)).map(|(a, b)| a - b);
+        for (k, (value, apart)) in difference.iter().zip(apart).enumerate() {
+            for (sums, term) in [(&mut rest, weight * (value - apart)), (&mut right, weight * value)] {
+                sums[i * dim + k] += term;
+                sums[j * dim + k] -= term;
+            }
+        }
+    }
+    (squared_norm(&rest) / squared_norm(&right).max(f64::MIN_POSITIVE)).sqrt()
+}
+
+/// The difference of the means of shared nodes along each edge, rotated and scaled.
+fn differences(relatives: &Relatives, rotations: &[f64], scales: &[f64]) -> Vec<f64> {
     let dim = relatives.dim;
     let mut differences = Vec::with_capacity(relatives.num_edges() * dim);
     let mut moved = [vec![0.0; dim], vec![0.0; dim]];
@@ -90,7 +118,7 @@ pub fn translations(
         }
         differences.extend(moved[1].iter().zip(&moved[0]).map(|(mean_j, mean_i)| mean_j - mean_i));
     }
-    from_differences(relatives.num_patches, &relatives.edges, weights, &differences, dim)
+    differences
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::outliers::median;
 use super::record::{EdgeFit, PatchFit};
-use super::{Judgement, Motion};
+use super::{Accuracy, Judgement, Motion};
 use crate::linalg::eigen::Certificate;
+use crate::linalg::polar::Precision;
 
 /// A patch whose misfit is this many times the typical one does not fit.
 const OUTLYING: f64 = 3.0;
@@ -14,6 +15,12 @@ const NEGLIGIBLE: f64 = 0.02;
 /// Above this typical misfit patches are said to fit loosely, and above that one poorly.
 const LOOSE: f64 = 0.25;
 const POOR: f64 = 0.7;
+
+/// So many names are listed, and the others counted.
+const MAX_NAMES: usize = 5;
+
+/// An angle by which rotations may be off without a remark.
+const INEXACT: f64 = 1e-3;
 
 /// The result in one line.
 pub(super) fn verdict(patches: &[PatchFit], edges: &[EdgeFit]) -> String {
@@ -50,17 +57,32 @@ pub(super) fn verdict(patches: &[PatchFit], edges: &[EdgeFit]) -> String {
 
 /// What is to be said if the coordinates of some of `num_patches` patches have collapsed: they fit
 /// whatever they are compared with, and are of no use.
-pub(super) fn collapsed(names: &[&str], num_patches: usize) -> Option<String> {
-    let who = match names {
-        [] => return None,
-        _ if names.len() == num_patches && num_patches > 1 => "all patches".into(),
-        [one] => (*one).to_owned(),
-        [first, more @ ..] => format!("{first} and {} other patches", more.len()),
+pub(super) fn collapsed(names: &[String], num_patches: usize) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let who = match num_patches > 1 && names.len() == num_patches {
+        true => "all patches".into(),
+        false => listed(names.iter().map(String::as_str)),
     };
     Some(format!(
-        "the coordinates of {who} have collapsed: all shared nodes lie at one point, so that nothing can be \
-         aligned by them"
+        "the coordinates of {who} have collapsed: all nodes of a patch lie at one point, or nearly, so that \
+         nothing can be aligned by them"
     ))
+}
+
+/// Names in a row, of many the first ones and the number of the others.
+fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMES);
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
+    if more > 0 {
+        names.truncate(MAX_NAMES);
+        names.push(format!("{more} other patches"));
+    }
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
 }
 
 /// What aligning brought on nodes that were left out of fitting, and what it leaves.
@@ -108,8 +130,35 @@ pub(super) fn tie(certificate: Option<&Certificate>) -> &'static str {
     }
 }
 
+/// A remark about rotations that are computed to a few digits only.
+pub(super) fn inexact(accuracy: Option<&Accuracy>) -> String {
+    match accuracy {
+        Some(accuracy) if accuracy.precision == Precision::Mixed && accuracy.rotations > INEXACT => format!(
+            "; rotations are computed partly in single precision, up to an angle of {:.0e}",
+            accuracy.rotations
+        ),
+        _ => String::new(),
+    }
+}
+
+/// A remark about dimensions that are not used: by the embedding, by some patches, or by overlaps
+/// between patches that use them.
+pub(super) fn flat(patches: &[PatchFit], edges: &[EdgeFit], dim: usize, rank: usize) -> String {
+    let is_flat = |patch: &PatchFit| patch.rank < dim.min(patch.nodes.saturating_sub(1));
+    let flat: Vec<&PatchFit> = patches.iter().filter(|patch| is_flat(patch)).collect();
+    let Some(least) = flat.iter().map(|patch| patch.rank).min() else { return flat_overlaps(edges, dim) };
+    if rank < dim {
+        return format!("; the embedding fills only {rank} of {dim} dimensions");
+    }
+    let who = match flat.len() == patches.len() && flat.len() > 1 {
+        true => "all patches".into(),
+        false => listed(flat.iter().map(|patch| patch.patch.as_str())),
+    };
+    format!("; the coordinates of {who} fill only {least} of {dim} dimensions")
+}
+
 /// A remark about overlaps that leave the rotation open in some dimension.
-pub(super) fn flat_overlaps(edges: &[EdgeFit], dim: usize) -> String {
+fn flat_overlaps(edges: &[EdgeFit], dim: usize) -> String {
     let mut flat = edges.iter().filter(|edge| edge.rank < dim);
     let Some(first) = flat.next() else { return String::new() };
     let [a, b] = &first.patches;
@@ -134,6 +183,8 @@ mod tests {
             patch: patch.clone(),
             nodes,
             neighbors: 1,
+            radius: 1.0,
+            rank: 2,
             residual: 1.0,
             misfit,
             trust: None,

@@ -201,6 +201,30 @@ pub(crate) fn inverse_cholesky(matrix: &[f64], size: usize, smallest_pivot: f64)
     Some(inverse)
 }
 
+/// The rank of a symmetric positive semidefinite row-major matrix: the steps of a Cholesky
+/// factorisation with the largest pivot first, until that is below `tolerance` times the first one.
+pub(crate) fn semidefinite_rank(matrix: &[f64], size: usize, tolerance: f64) -> usize {
+    let mut rest = matrix.to_vec();
+    let mut first = 0.0;
+    for step in 0..size {
+        let (k, pivot) = (0..size)
+            .map(|k| (k, rest[k * size + k]))
+            .fold((0, 0.0), |best, other| if other.1 > best.1 { other } else { best });
+        first = f64::max(first, pivot);
+        if pivot <= tolerance * first {
+            return step;
+        }
+        let column: Vec<f64> = (0..size).map(|row| rest[row * size + k]).collect();
+        for (row, values) in rest.chunks_exact_mut(size).enumerate().filter(|(row, _)| column[*row] != 0.0) {
+            let factor = column[row] / pivot;
+            values.iter_mut().zip(&column).for_each(|(value, entry)| *value -= factor * entry);
+        }
+        // Rounding must not bring the pivot back.
+        rest[k * size + k] = 0.0;
+    }
+    size
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,5 +236,16 @@ mod tests {
         assert!(eigen.values.iter().zip([9.0, 3.0, 1.0]).all(|(a, b)| (a - b).abs() < 1e-14));
         assert!((eigen.vectors[6].abs() - 1.0).abs() < 1e-14);
         assert!((eigen.vectors[1] - eigen.vectors[4]).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_rank_is_the_number_of_directions() {
+        // Two directions in three dimensions, of very different length.
+        let (a, b) = ([1.0, 2.0, -1.0], [1e-4, 0.0, 1e-4]);
+        let matrix: Vec<f64> = (0..9).map(|at| a[at / 3] * a[at % 3] + b[at / 3] * b[at % 3]).collect();
+        assert_eq!(semidefinite_rank(&matrix, 3, 1e-12), 2);
+        assert_eq!(semidefinite_rank(&matrix, 3, 1e-6), 1);
+        assert_eq!(semidefinite_rank(&identity(4), 4, 1e-12), 4);
+        assert_eq!(semidefinite_rank(&[0.0; 9], 3, 1e-12), 0);
     }
 }

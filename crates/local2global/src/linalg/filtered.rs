@@ -26,7 +26,8 @@
 //! different ones have another, and this one's vectors to seven digits tell nothing. What
 //! is sought then is a subspace that explains as much as the best ([`Certificate::deficit`]): to
 //! half a percent of `ν` in a problem of moderate size, to a quarter in a large one; the
-//! certificate has an angle of 1.
+//! certificate has an angle of 1. If double precision is asked for ([`EigenOptions::precision`]), the
+//! vectors themselves are sought as long as that takes no more than `EXACT_FLOPS` operations.
 //!
 //! Source: Y. Zhou, Y. Saad, M. Tiago, J. Chelikowsky, "Self-consistent-field calculations
 //! using Chebyshev-filtered subspace iteration", J. Comput. Phys. 219, 2006.
@@ -36,6 +37,7 @@ use rayon::prelude::*;
 use super::block_matrix::BlockMatrix;
 use super::dense::Real;
 use super::eigen::{Certificate, EigenError, EigenOptions, Iteration, LeadingEigen};
+use super::polar::Precision;
 use super::tall;
 
 /// How much more the first vector may be amplified than the last. Vectors are orthonormal
@@ -45,10 +47,10 @@ const MAX_AMPLIFICATION: f64 = 1e4;
 /// The degree of the polynomial.
 const DEGREES: std::ops::RangeInclusive<f64> = 2.0..=40.0;
 
-/// Down to this residual single precision will do.
+/// Single precision is used down to this residual.
 const SINGLE_RESIDUAL: f64 = 3e-5;
 
-/// A round that leaves more of the residual than this has come to rounding errors.
+/// A round that leaves more than this share of the residual has reached the rounding errors.
 const STALLED: f64 = 0.9;
 
 /// A gap below this share of what is unexplained leaves the subspace open.
@@ -57,11 +59,14 @@ const OPEN_GAP: f64 = 0.01;
 /// Residuals are made smaller than they need be by this factor.
 const MARGIN: f64 = 1.5;
 
-/// How much of what is unexplained a better subspace might explain, where it is open: hardly
-/// anything as long as no more than so many operations were spent on products, some afterwards.
+/// Where the subspace is open, the largest deficit we accept, as a share of the unexplained variance:
+/// `CLOSE_DEFICIT` until `CHEAP_FLOPS` operations were spent on products, `OPEN_DEFICIT` afterwards.
 const CLOSE_DEFICIT: f64 = 0.005;
 const OPEN_DEFICIT: f64 = 0.25;
 const CHEAP_FLOPS: f64 = 6e10;
+
+/// Where double precision is asked for, an open subspace is accepted only after so many operations.
+const EXACT_FLOPS: f64 = 4e11;
 
 /// Values that a thread takes at a time where vectors are combined.
 const CHUNK: usize = 1 << 14;
@@ -114,7 +119,11 @@ fn iterate<F: Real>(
         }
         let spent = *steps as f64 * matrix.product_flops(columns);
         let deficit = if spent < CHEAP_FLOPS { CLOSE_DEFICIT } else { OPEN_DEFICIT };
-        let excess = open_excess(&iteration.values, &certificate, options.wanted, deficit);
+        let may_be_open = options.precision == Precision::Mixed || spent > EXACT_FLOPS;
+        let excess = match may_be_open {
+            true => open_excess(&iteration.values, &certificate, options.wanted, deficit),
+            false => None,
+        };
         if excess.is_some_and(|excess| excess <= 1.0) {
             return Ok(Some(Certificate { gap: certificate.gap.max(0.0), angle: 1.0, ..certificate }));
         }
@@ -128,7 +137,7 @@ fn iterate<F: Real>(
             return Err(EigenError::NotConverged { certificate, tolerance: options.tolerance });
         }
         let mut filter = Filter::new(iteration.values[0], iteration.values[columns - 1]);
-        // What a subspace lacks is known once it is known to be less than what is unexplained.
+        // The estimate of the deficit means something once it is below the unexplained variance.
         if let Some(excess) = excess.filter(|excess| excess * deficit < 1.0) {
             filter.limit_to(excess.sqrt(), iteration.values[options.wanted - 1]);
         }
@@ -138,8 +147,9 @@ fn iterate<F: Real>(
     }
 }
 
-/// If the measurements leave the subspace open: what a better one might explain, as a multiple
-/// of what it may, which is this share of what is unexplained.
+/// How far the subspace found is from good enough: its deficit divided by the largest deficit we
+/// accept, a `share` of the unexplained variance. `None` if the spectral gap is wide enough to fix
+/// the subspace.
 fn open_excess(values: &[f64], certificate: &Certificate, wanted: usize, share: f64) -> Option<f64> {
     let unexplained = 1.0 - values[..wanted].iter().sum::<f64>() / wanted as f64;
     let gap = values[wanted - 1] - values[wanted];
@@ -163,7 +173,7 @@ impl Filter {
         Self { degree: degree.clamp(*DEGREES.start(), *DEGREES.end()) as usize, centre, half_width, largest }
     }
 
-    /// Takes no higher degree than makes a residual at `value` so many times smaller.
+    /// Limits the degree to what makes a residual at `value` smaller by `factor`.
     fn limit_to(&mut self, factor: f64, value: f64) {
         let place = ((value - self.centre) / self.half_width).max(1.0 + 1e-12);
         let degree = (factor.max(1.0) * MARGIN).acosh() / place.acosh();
@@ -222,13 +232,13 @@ mod tests {
 
     /// The leading vectors, filtered and by decomposition, of a matrix in which every patch is
     /// joined with four others by rotations that do not fit together at all.
-    fn filtered_and_dense(num_rows: u32, dim: usize, seed: u64) -> [LeadingEigen; 2] {
+    fn filtered_and_dense(num_rows: u32, dim: usize, seed: u64, precision: Precision) -> [LeadingEigen; 2] {
         let mut random = Seed(seed).stream(Stage::Align, 0);
         let edges: Vec<_> =
             (0..num_rows).flat_map(|i| [1, 7].map(|step| (i, (i + step) % num_rows))).collect();
         let blocks: Vec<f64> = edges.iter().flat_map(|_| random_orthogonal(dim, &mut random)).collect();
         let matrix = BlockMatrix::new(num_rows as usize, dim, &edges, &blocks, vec![0.25; edges.len()]);
-        let options = EigenOptions { wanted: dim, tolerance: 1e-8, max_steps: 3000 };
+        let options = EigenOptions { wanted: dim, tolerance: 1e-8, max_steps: 3000, precision };
         let (size, columns) = (num_rows as usize * dim, 2 * dim);
         let start: Vec<f64> = (0..size * columns).map(|_| random.random::<f64>() - 0.5).collect();
         let found = leading_filtered(&matrix, start, columns, &options).unwrap();
@@ -238,7 +248,7 @@ mod tests {
     #[test]
     fn filtering_agrees_with_the_dense_decomposition() {
         let dim = 4;
-        let [found, dense] = filtered_and_dense(60, dim, 2);
+        let [found, dense] = filtered_and_dense(60, dim, 2, Precision::Mixed);
         for (a, b) in found.values.iter().zip(&dense.values) {
             assert!((a - b).abs() < 1e-12, "{a} {b}");
         }
@@ -251,12 +261,21 @@ mod tests {
     fn where_measurements_leave_the_subspace_open_one_as_good_as_the_best_is_found() {
         // With many patches the leading eigenvalues lie close together.
         let dim = 8;
-        let [found, dense] = filtered_and_dense(150, dim, 5);
+        let [found, dense] = filtered_and_dense(150, dim, 5, Precision::Mixed);
         let sum = |values: &[f64]| values.iter().sum::<f64>();
         let (best, lacking) = (sum(&dense.values), sum(&dense.values) - sum(&found.values));
         assert!(dense.certificate.gap < OPEN_GAP * (1.0 - best / dim as f64));
         assert_eq!(found.certificate.angle, 1.0);
         assert!(lacking > 0.0 && lacking < CLOSE_DEFICIT * (dim as f64 - best), "{lacking}");
+    }
+
+    #[test]
+    fn in_double_precision_the_vectors_themselves_are_found_however_narrow_the_gap() {
+        let dim = 8;
+        let [found, dense] = filtered_and_dense(150, dim, 5, Precision::Double);
+        let overlaps = tall::gram(&found.vectors, dim, &dense.vectors, dim);
+        let apart = dim as f64 - overlaps.iter().map(|v| v * v).sum::<f64>();
+        assert!(apart.abs() < 1e-12 && found.certificate.angle < 1e-7, "{apart} {:?}", found.certificate);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) mod lanes;
 
 pub mod dense;
 
+mod newton_schulz;
+
 pub mod polar;
 
 pub mod tall;

@@ -1,73 +1,34 @@
 //! The nearest orthogonal matrix.
 //!
-//! The nearest orthogonal matrix to `A = U Σ Vᵀ` in the Frobenius norm is `U Vᵀ`
-//! (Schönemann 1966). From `A` divided by its largest singular value the iteration
-//! `Y ← Y (3 - YᵀY) / 2` gets there by products alone (Björck and Bowie 1971), which is
-//! faster than a decomposition as long as no singular value is much smaller than the others;
-//! close to the end each step squares the distance. Where some are smaller, some steps are
+//! The nearest orthogonal matrix to `A = U Σ Vᵀ` in the Frobenius norm is `U Vᵀ` (Schönemann 1966). It
+//! is found by an iteration of matrix products (`newton_schulz.rs`), which is faster than a
+//! decomposition as long as no singular value is far smaller than the largest, and by decomposition
+//! otherwise.
 //!
-//! ```text
-//! Y ← a Y (3 - a² YᵀY) / 2,    a² = 3 / (1 + s + s²)
-//! ```
+//! *Precision.* If the caller allows it ([`Precision::Mixed`]), all steps but the last two are done in
+//! single precision, at half the cost. The result is just as orthogonal, but belongs to a matrix that
+//! differs from `A` by about a millionth of its norm; for a matrix with small singular values that
+//! can be another matrix by far. Whether `A` is regular cannot be seen in single precision, so the
+//! pivots of Gaussian elimination tell it beforehand.
 //!
-//! which takes singular values from `s` to 1 closest to each other, and small ones up 2.5 times
-//! (Chen and Chow 2014); `a` has an upper limit, so that none falls to the size of rounding
-//! errors. Of a matrix that is itself known to a few digits only, all steps but the last two may
-//! be done in single precision, at half the cost. That such a matrix is regular cannot be seen
-//! there, and is told beforehand by the pivots of Gaussian elimination.
+//! *Error.* At the nearest `R`, `H = RᵀA` is symmetric positive definite. A rotation `R` that is off by
+//! a small skew matrix `K` makes `H` unsymmetric by `K H + H K`, so `‖K‖` is at most the skew part of
+//! `H` divided by the smallest singular value. [`Workspace::error_of`] computes this in double precision.
 //!
-//! All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps the memory from one matrix
-//! to the next. No randomness.
+//! All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps the memory from one matrix to the
+//! next. No randomness.
 //!
-//! Source: P. Schönemann, "A generalized solution of the orthogonal Procrustes
-//! problem", Psychometrika 31, 1966; Å. Björck, C. Bowie, "An iterative algorithm for
-//! computing the best estimate of an orthogonal matrix", SIAM J. Numer. Anal. 8, 1971;
-//! J. Chen, E. Chow, "A stable scaling of Newton-Schulz for improving the sign function
-//! computation of a Hermitian matrix", preprint ANL/MCS-P5059-0114, 2014.
+//! Source: P. Schönemann, "A generalized solution of the orthogonal Procrustes problem",
+//! Psychometrika 31, 1966.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::linalg::svd;
 use faer::{Mat, Par};
 
-use super::dense::{DenseError, Real, lower_product, multiply, view, view_mut};
+use super::dense::{DenseError, inverse_cholesky, multiply, view, view_mut};
 use super::lanes::{dot, squared_norm};
-
-/// How the iteration goes on, and how long.
-struct Plan {
-    /// One more step from this distance, and it is done.
-    last_step: f64,
-    /// The iteration may take so many steps.
-    max_steps: usize,
-    /// Singular values are much alike if the mean of their squares is at least this fraction of
-    /// the largest square, and plain steps are tried.
-    alike: f64,
-}
-
-/// To rounding error. The steps are enough if the smallest singular value is some
-/// hundred-millionth of the largest.
-const EXACT: Plan = Plan { last_step: 1e-8, max_steps: 28, alike: 0.25 };
-
-/// In single precision: the steps are enough for singular values that are rounding errors.
-const SINGLE: Plan = Plan { last_step: 0.02, max_steps: 32, alike: 0.9 };
-
-/// From there on, in double precision.
-const FROM_SINGLE: Plan = Plan { last_step: 1e-6, max_steps: 4, alike: 0.0 };
-
-/// After so many plain steps, a distance above that means singular values that are still
-/// small, and steps are stretched.
-const PLAIN_STEPS: usize = 6;
-const STILL_FAR: f64 = 0.95;
-
-/// Stretched steps take singular values from here to `ALL_ALIKE`; from there on plain steps are
-/// as good. If some were smaller still, and now are not alike, stretching goes on from there.
-const SMALLEST: f64 = 1e-5;
-const STILL_SMALL: f64 = 1e-2;
-const ALL_ALIKE: f64 = 0.99;
-
-/// Steps are not stretched by more: the largest singular values, which become the smallest,
-/// stay above 0.1, and rounding errors small beside them.
-const MAX_STRETCH: f64 = 1.697_702;
+use super::newton_schulz::{EXACT, FROM_SINGLE, Iteration, SINGLE};
 
 /// In lower dimensions single precision gains nothing.
 const SINGLE_DIM: usize = 32;
@@ -84,6 +45,17 @@ const RANK_TOLERANCE: f64 = 1e-12;
 /// counts as zero: the smallest pivot is seldom far from it.
 const PIVOT_TOLERANCE: f64 = 1e-10;
 
+/// The arithmetic in which nearest orthogonal matrices are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// Double precision throughout.
+    #[default]
+    Double,
+    /// Single precision where the matrix is known to a few digits only, polished in double.
+    Mixed,
+}
+
 /// What was found out about a matrix while the nearest orthogonal one was sought.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
@@ -96,6 +68,9 @@ pub struct Stretch {
 /// Memory for the nearest orthogonal matrices to square matrices of one size.
 pub struct Workspace {
     dim: usize,
+    precision: Precision,
+    /// Whether callers that ask for nearest matrices should also ask for their errors.
+    pub(crate) certifies: bool,
     u: Mat<f64>,
     v: Mat<f64>,
     singular_values: Mat<f64>,
@@ -106,13 +81,20 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Memory for `dim` x `dim` matrices.
+    /// Memory for `dim` x `dim` matrices, in double precision.
     pub fn new(dim: usize) -> Self {
+        Self::with_precision(dim, Precision::Double)
+    }
+
+    /// Memory for `dim` x `dim` matrices, in the precision given.
+    pub fn with_precision(dim: usize, precision: Precision) -> Self {
         let vectors = svd::ComputeSvdVectors::Full;
         let svd = svd::svd_scratch::<f64>(dim, dim, vectors, vectors, Par::Seq, faer::Spec::default());
         let lu = lu_in_place_scratch::<usize, f64>(dim, dim, Par::Seq, faer::Spec::default());
         Self {
             dim,
+            precision,
+            certifies: precision == Precision::Double,
             u: Mat::zeros(dim, dim),
             v: Mat::zeros(dim, dim),
             singular_values: Mat::zeros(dim, 1),
@@ -149,15 +131,17 @@ impl Workspace {
         }
     }
 
-    /// As [`Workspace::nearest_orthogonal`], for a matrix that is known to a few digits only.
+    /// As [`Workspace::nearest_orthogonal`], for a matrix that is known to a few digits only: in single
+    /// precision if the workspace allows it.
     ///
-    /// What comes out is just as orthogonal, up to 1e-12. It is the nearest to a matrix that
+    /// What comes out is just as orthogonal, up to 1e-12, but it is then the nearest to a matrix that
     /// differs from this one by about a millionth of its norm.
     ///
     /// # Errors
     /// [`DenseError::NotFinite`] if an entry is NaN or infinite.
     pub fn nearest_roughly(&mut self, matrix: &[f64], nearest: &mut [f64]) -> Result<Stretch, DenseError> {
-        if self.dim >= SINGLE_DIM
+        if self.precision == Precision::Mixed
+            && self.dim >= SINGLE_DIM
             && let Some(norm) = usable_norm(matrix, self.dim)
             && self.is_regular(matrix)
         {
@@ -170,6 +154,22 @@ impl Workspace {
             }
         }
         self.nearest_orthogonal(matrix, nearest)
+    }
+
+    /// How far an orthogonal matrix is from the nearest one to `matrix`: the Frobenius norm of the
+    /// difference is at most about this; 1 if `matrix` is singular, and the nearest one not unique.
+    pub fn error_of(&self, matrix: &[f64], nearest: &[f64]) -> f64 {
+        let dim = self.dim;
+        let mut stretch = vec![0.0; dim * dim];
+        let turned_back = view(nearest, dim, dim).transpose();
+        multiply(view_mut(&mut stretch, dim, dim), turned_back, view(matrix, dim, dim));
+        let transposed = |at: usize| stretch[at % dim * dim + at / dim];
+        let skew: Vec<f64> = (0..dim * dim).map(|at| (stretch[at] - transposed(at)) / 2.0).collect();
+        let symmetric: Vec<f64> = (0..dim * dim).map(|at| (stretch[at] + transposed(at)) / 2.0).collect();
+        // With H⁻¹ = T Tᵀ, the sum of squares of T is the trace of H⁻¹, and so at least 1 / σ_min.
+        let inverse = inverse_cholesky(&symmetric, dim, 0.0);
+        let error = inverse.map_or(1.0, |inverse| squared_norm(&skew).sqrt() * squared_norm(&inverse));
+        if error < 1.0 { error } else { 1.0 }
     }
 
     /// Takes the rounding errors out of a matrix that is orthogonal but for them, in one step.
@@ -237,103 +237,6 @@ impl Workspace {
             faer::Spec::default(),
         )
         .map_err(|_| DenseError::NotFinite)
-    }
-}
-
-/// The state of the iteration.
-struct Iteration<F> {
-    dim: usize,
-    y: Vec<F>,
-    /// `YᵀY`, of which the lower triangle counts.
-    gram: Vec<F>,
-    /// The next `Y`.
-    next: Vec<F>,
-}
-
-impl<F: Real> Iteration<F> {
-    fn new(dim: usize) -> Self {
-        let [y, gram, next] = [(); 3].map(|()| vec![F::default(); dim * dim]);
-        Self { dim, y, gram, next }
-    }
-
-    /// Begins with a matrix whose largest singular value is about 1.
-    fn start(&mut self, matrix: impl Iterator<Item = F>) {
-        self.y.iter_mut().zip(matrix).for_each(|(target, entry)| *target = entry);
-    }
-
-    /// Iterates as planned; whether it got there.
-    fn run(&mut self, plan: &Plan) -> bool {
-        // Singular values are taken to lie from here to 1.
-        let mut smallest = 1.0;
-        let mut stretched = false;
-        for step in 0..plan.max_steps {
-            let distance = self.measure();
-            if distance < plan.last_step {
-                self.advance(1.0);
-                return true;
-            }
-            if distance.is_nan() {
-                return false;
-            }
-            let mut stretch = 1.0;
-            if step == 0 && self.mean_square() < plan.alike {
-                // Where steps are stretched none may be larger than 1: it would be turned round.
-                // The fourth root of the sum of their fourth powers is a bound.
-                let bound = self.distance_from(0.0).sqrt();
-                (stretch, smallest) = (1.0 / bound, SMALLEST);
-            }
-            if smallest >= ALL_ALIKE && distance > STILL_FAR && (stretched || step >= PLAIN_STEPS) {
-                smallest = if stretched { STILL_SMALL } else { SMALLEST };
-            }
-            if smallest < ALL_ALIKE {
-                stretched = true;
-                let best = (3.0_f64 / (1.0 + smallest + smallest * smallest)).sqrt().min(MAX_STRETCH);
-                stretch *= best;
-                smallest *= best * (3.0 - (best * smallest).powi(2)) / 2.0;
-            }
-            self.advance(stretch);
-        }
-        false
-    }
-
-    /// Computes `YᵀY`; its distance from the identity.
-    fn measure(&mut self) -> f64 {
-        let y = view(&self.y, self.dim, self.dim);
-        lower_product(view_mut(&mut self.gram, self.dim, self.dim), y, y);
-        self.distance_from(1.0)
-    }
-
-    /// The distance of the measured `YᵀY` from so many times the identity.
-    fn distance_from(&self, multiple: f64) -> f64 {
-        let squares = self
-            .gram
-            .chunks_exact(self.dim)
-            .enumerate()
-            .map(|(k, row)| 2.0 * squared_norm(&row[..k]) + (row[k].to_f64() - multiple).powi(2));
-        squares.sum::<f64>().sqrt()
-    }
-
-    /// The mean of the squares of the singular values of the measured `Y`.
-    fn mean_square(&self) -> f64 {
-        self.gram.iter().step_by(self.dim + 1).map(|entry| entry.to_f64()).sum::<f64>() / self.dim as f64
-    }
-
-    /// `Y ← a Y (3 - a² YᵀY) / 2` for the measured `Y`.
-    fn advance(&mut self, a: f64) {
-        let dim = self.dim;
-        let (of_identity, of_gram) = (F::of(1.5 * a), F::of(-0.5 * a * a * a));
-        for row in 0..dim {
-            for column in 0..row {
-                let entry = of_gram * self.gram[row * dim + column];
-                self.gram[row * dim + column] = entry;
-                self.gram[column * dim + row] = entry;
-            }
-            let diagonal = &mut self.gram[row * dim + row];
-            *diagonal = of_gram * *diagonal + of_identity;
-        }
-        let (y, factor) = (view(&self.y, dim, dim), view(&self.gram, dim, dim));
-        multiply(view_mut(&mut self.next, dim, dim), y, factor);
-        std::mem::swap(&mut self.y, &mut self.next);
     }
 }
 
@@ -453,7 +356,7 @@ mod tests {
     #[test]
     fn in_single_precision_it_is_as_orthogonal_and_nearly_the_same() {
         let dim = 40;
-        let mut workspace = Workspace::new(dim);
+        let mut workspace = Workspace::with_precision(dim, Precision::Mixed);
         let (mut rough, mut exact) = (vec![0.0; dim * dim], vec![0.0; dim * dim]);
         let cases = [evenly_to(0.5, dim), evenly_to(1e-2, dim), by_factors_to(1e-2, 40)];
         for values in cases {
@@ -464,6 +367,9 @@ mod tests {
             assert!(difference > 1e-10 && difference < 1e-4, "{difference} {values:?}");
             assert!((found.trace / expected.trace - 1.0).abs() < 1e-8 && found.rank == dim);
             assert!(distance_from_orthogonal(&rough) < 1e-12);
+            let told = workspace.error_of(&matrix, &rough);
+            assert!(told > difference && told < 1e-1, "{told} {difference}");
+            assert!(workspace.error_of(&matrix, &exact) < 1e-9);
         }
         // Singular values that single precision cannot tell from zero: the nearest to a matrix nearby.
         let matrix = stretched(&by_factors_to(1e-8, 40), 5);
@@ -485,6 +391,7 @@ mod tests {
         let mut workspace = Workspace::new(1);
         assert_eq!(workspace.nearest_orthogonal(&[f64::NAN], &mut nearest), Err(DenseError::NotFinite));
         let (matrix, mut nearest) = (vec![f64::INFINITY; 1600], vec![0.0; 1600]);
-        assert!(Workspace::new(40).nearest_roughly(&matrix, &mut nearest).is_err());
+        let mut workspace = Workspace::with_precision(40, Precision::Mixed);
+        assert!(workspace.nearest_roughly(&matrix, &mut nearest).is_err());
     }
 }
