@@ -13,6 +13,7 @@ use std::collections::BinaryHeap;
 
 use super::relative::Relatives;
 use crate::linalg::dense::{identity, multiply, view, view_mut};
+use crate::linalg::disjoint_sets::DisjointSets;
 
 /// A patch that hangs on another in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,21 +95,11 @@ pub fn frames(tree: &[Branch], relatives: &Relatives) -> Vec<f64> {
 
 /// For each patch the smallest patch that it is connected to, itself included.
 pub fn component_of(num_patches: usize, edges: &[(u32, u32)]) -> Vec<usize> {
-    let mut parent: Vec<usize> = (0..num_patches).collect();
+    let mut sets = DisjointSets::<u32>::new(num_patches);
     for &(i, j) in edges {
-        let (i, j) = (root_of(&mut parent, i as usize), root_of(&mut parent, j as usize));
-        parent[i.max(j)] = i.min(j);
+        sets.join(i as usize, j as usize);
     }
-    (0..num_patches).map(|patch| root_of(&mut parent, patch)).collect()
-}
-
-/// Follows the parents to the end, and shortens the way for the next time.
-fn root_of(parent: &mut [usize], mut patch: usize) -> usize {
-    while parent[patch] != patch {
-        parent[patch] = parent[parent[patch]];
-        patch = parent[patch];
-    }
-    patch
+    (0..num_patches).map(|patch| sets.root(patch)).collect()
 }
 
 /// The number of connected components, and a patch outside that of the first one.
