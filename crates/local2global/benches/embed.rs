@@ -21,7 +21,7 @@ use local2global::embed::nn::init::FirstWeights;
 use local2global::embed::nn::train::Model;
 use local2global::embed::settings::ModelSettings;
 use local2global::embed::vgae::Vgae;
-use local2global::embed::{EmbedConfig, PatchInput, embed_patches};
+use local2global::embed::{EmbedConfig, EmbedTask, PatchInput, embed_patches};
 use local2global::evaluate::reconstruction::{Score, reconstruction_auc};
 use local2global::graph::load::GraphConfig;
 use local2global::graph::{BuildOptions, EdgeList, Graph, NodeId, build, builtin};
@@ -188,7 +188,10 @@ fn quality(cora: &Graph, quick: bool) {
         let config = EmbedConfig { dim, ..EmbedConfig::default() };
         let auc = |run: u32| {
             let seed = Seed(1).child(Stage::Embed, u64::from(run));
-            let embedding = config.embedder().embed(&patch, dim, run, seed, &Silent).expect("Cora trains");
+            let embedding = config
+                .embedder()
+                .embed(&patch, &EmbedTask { run, ..EmbedTask::silent(dim, seed) })
+                .expect("Cora trains");
             let mut random = Seed(1).stream(Stage::Evaluate, 0);
             let values = embedding.coordinates.values();
             reconstruction_auc(cora, values, dim, Score::InnerProduct, &mut random).expect("Cora has edges")

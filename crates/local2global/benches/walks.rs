@@ -23,7 +23,7 @@ use local2global::embed::walks::{
     ClusterLinks, WalkFrame, WalkSettings, choose_window, fine_clusters, local_walk_coordinates,
     usual_clusters, walk_coordinates,
 };
-use local2global::embed::{Embedder, PatchInput};
+use local2global::embed::{EmbedTask, Embedder, PatchInput};
 use local2global::evaluate::classification::classification;
 use local2global::evaluate::{Contender, Coordinates, Entry, EvaluateConfig, Score};
 use local2global::graph::held_out::hold_out;
@@ -113,7 +113,7 @@ fn run(options: &Options) {
 fn spectral(graph: &Graph, dim: usize, seed: Seed) -> Matrix<f32> {
     let nodes: Vec<NodeId> = graph.nodes().collect();
     let whole = PatchInput { name: "whole", graph, nodes: &nodes, whole: graph, seed };
-    Spectral::new(20).embed(&whole, dim, 0, seed, &Silent).expect("it can be embedded").coordinates
+    Spectral::new(20).embed(&whole, &EmbedTask::silent(dim, seed)).expect("it can be embedded").coordinates
 }
 
 fn walks(graph: &Graph, dim: usize, options: &Options, seed: Seed) -> Matrix<f32> {

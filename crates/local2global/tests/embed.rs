@@ -7,7 +7,8 @@ use std::path::Path;
 
 use local2global::embed::frame::Sources;
 use local2global::embed::{
-    EmbedConfig, EmbedError, EmbedMethod, Embedding, Frame, FrameKind, PatchInput, Start, embed_patches,
+    EmbedConfig, EmbedError, EmbedMethod, EmbedTask, Embedding, Frame, FrameKind, PatchInput, Start,
+    embed_patches,
 };
 use local2global::graph::features::DenseFeatures;
 use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
@@ -130,7 +131,7 @@ fn embed_once(config: &EmbedConfig, graph: &Graph, seed: Seed) -> Result<Embeddi
     let patch = PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed };
     let folder = tempfile::tempdir().unwrap();
     let frame = Frame::prepare(&Sources { graph, clusters: None }, config, seed, folder.path(), &Silent)?;
-    frame.embedder(config).embed(&patch, config.dim, 0, seed, &Silent)
+    frame.embedder(config).embed(&patch, &EmbedTask::silent(config.dim, seed))
 }
 
 fn vgae() -> EmbedConfig {
@@ -228,7 +229,10 @@ fn patches_with_a_common_start_begin_with_the_same_weights() {
                 let (graph, nodes) = &patches[index];
                 let patch = PatchInput { name: "patch", graph, nodes, whole, seed: Seed(1) };
                 let own_seed = Seed(2 + index as u64);
-                let embedding = config.embedder().embed(&patch, 4, run, own_seed, &Silent).unwrap();
+                let embedding = config
+                    .embedder()
+                    .embed(&patch, &EmbedTask { run, ..EmbedTask::silent(4, own_seed) })
+                    .unwrap();
                 embedding.coordinates.values()[..3 * 4].to_vec()
             })
         };

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use local2global::embed::frame::Sources;
 use local2global::embed::memory::PatchSize;
-use local2global::embed::{EmbedConfig, EmbedMethod, Embedder, Frame, FrameKind, PatchInput};
+use local2global::embed::{EmbedConfig, EmbedMethod, EmbedTask, Embedder, Frame, FrameKind, PatchInput};
 use local2global::graph::features::{DenseFeatures, SparseFeatures};
 use local2global::graph::{BuildOptions, EdgeList, Features, Graph, NodeId, build};
 use local2global::partition::Partition;
@@ -62,7 +62,7 @@ fn peak_bytes(embedder: &dyn Embedder, dim: usize, whole: &Graph, nodes: &[NodeI
     PEAK.store(before, Ordering::Relaxed);
     let graph = whole.subgraph(nodes);
     let patch = PatchInput { name: "patch-00000", graph: &graph, nodes, whole, seed: Seed(1) };
-    embedder.embed(&patch, dim, 0, Seed(1), &Silent).unwrap();
+    embedder.embed(&patch, &EmbedTask::silent(dim, Seed(1))).unwrap();
     (PEAK.load(Ordering::Relaxed) - before) as f64
 }
 

@@ -16,9 +16,7 @@ use super::hops::features::unit;
 use super::memory::PatchSize;
 use super::nn::Matrix;
 use super::walks::WalkEmbedder;
-use super::{EmbedError, EmbedMethod, Embedder, Embedding, PatchInput};
-use crate::progress::Progress;
-use crate::seed::Seed;
+use super::{EmbedError, EmbedMethod, EmbedTask, Embedder, Embedding, PatchInput};
 
 /// Embeds by features and by structure.
 #[derive(Clone, Debug)]
@@ -36,18 +34,11 @@ impl Both {
 }
 
 impl Embedder for Both {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        run: u32,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
         let started = Instant::now();
-        let [of_hops, of_walks] = EmbedMethod::Both.dims(dim);
-        let mut hops = self.hops.embed(patch, of_hops, run, seed, progress)?;
-        let walks = self.walks.embed(patch, of_walks, run, seed, progress)?;
+        let [of_hops, of_walks] = EmbedMethod::Both.dims(task.dim);
+        let mut hops = self.hops.embed(patch, &EmbedTask { dim: of_hops, ..*task })?;
+        let walks = self.walks.embed(patch, &EmbedTask { dim: of_walks, ..*task })?;
         hops.coordinates = side_by_side([&hops.coordinates, &walks.coordinates], self.structure_weight);
         hops.record.seconds = started.elapsed().as_secs_f64();
         Ok(hops)

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use super::given::read_coordinates;
 use super::memory::PatchSize;
-use super::{EmbedError, Embedder, Embedding, PatchInput, Record};
+use super::{EmbedError, EmbedTask, Embedder, Embedding, PatchInput, Record};
 use crate::graph::{Features, Graph, NodeId};
 use crate::progress::Progress;
 use crate::run_dir::{FileError, write_array};
@@ -107,14 +107,8 @@ impl Command {
 }
 
 impl Embedder for Command {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        _: u32,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
+        let &EmbedTask { dim, seed, progress, .. } = task;
         let start = Instant::now();
         let temporary = std::env::temp_dir();
         let folder = tempfile::Builder::new()

@@ -8,11 +8,9 @@ use std::time::Instant;
 
 use super::memory::PatchSize;
 use super::nn::Matrix;
-use super::{EmbedError, Embedder, Embedding, PatchInput, Record};
+use super::{EmbedError, EmbedTask, Embedder, Embedding, PatchInput, Record};
 use crate::npy;
-use crate::progress::Progress;
 use crate::run_dir::EmbeddingFolder;
-use crate::seed::Seed;
 
 /// Reads coordinates from a folder.
 #[derive(Clone, Debug)]
@@ -28,14 +26,8 @@ impl GivenCoordinates {
 }
 
 impl Embedder for GivenCoordinates {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        _: u32,
-        _: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
+        let &EmbedTask { dim, progress, .. } = task;
         let start = Instant::now();
         let coordinates = read_coordinates(&self.folder.coordinates(patch.name), patch, dim)?;
         progress.advance(1);

@@ -73,7 +73,7 @@ pub use training::Training;
 use serde::Serialize;
 
 use crate::graph::{Graph, NodeId};
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::seed::{Seed, Stage};
 use hops::model::HopsEncoder;
 use memory::PatchSize;
@@ -135,23 +135,34 @@ pub struct Record {
     pub seconds_per_part: Option<Clock>,
 }
 
+/// What an embedder is asked for.
+#[derive(Clone, Copy)]
+pub struct EmbedTask<'a> {
+    /// The number of coordinates.
+    pub dim: usize,
+    /// Counts the runs of one patch.
+    pub run: u32,
+    /// The seed of this run.
+    pub seed: Seed,
+    /// Who is told how far it is, and may cancel it; a step is an epoch, see
+    /// [`Embedder::num_steps`].
+    pub progress: &'a dyn Progress,
+}
+
+impl EmbedTask<'static> {
+    /// The first run in so many dimensions, in silence.
+    pub fn silent(dim: usize, seed: Seed) -> Self {
+        Self { dim, run: 0, seed, progress: &Silent }
+    }
+}
+
 /// Gives every node of a patch its coordinates.
 pub trait Embedder: Send + Sync {
-    /// Embeds a patch in `dim` dimensions.
-    ///
-    /// `run` counts the runs of one patch; `seed` is already the run's own. One step of
-    /// `progress` is an epoch, see [`Embedder::num_steps`].
+    /// Embeds a patch.
     ///
     /// # Errors
     /// [`EmbedError`] if there are no coordinates, or they are not finite.
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        run: u32,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError>;
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError>;
 
     /// How many steps of progress one run has.
     fn num_steps(&self) -> u64 {

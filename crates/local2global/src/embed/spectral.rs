@@ -23,10 +23,8 @@ use super::nn::dense::TransposedProduct;
 use super::nn::propagation::propagation;
 use super::nn::subspace::{OVERSAMPLING, Subspace};
 use super::nn::{Matrix, SparseMatrix};
-use super::{EmbedError, Embedder, Embedding, PatchInput, Record, check_finite};
+use super::{EmbedError, EmbedTask, Embedder, Embedding, PatchInput, Record, check_finite};
 use crate::graph::Graph;
-use crate::progress::Progress;
-use crate::seed::Seed;
 
 /// Embeds by singular vectors.
 #[derive(Clone, Copy, Debug)]
@@ -42,14 +40,8 @@ impl Spectral {
 }
 
 impl Embedder for Spectral {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        _: u32,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
+        let &EmbedTask { dim, seed, progress, .. } = task;
         let start = Instant::now();
         let num_nodes = patch.graph.num_nodes();
         let matrix = Normalised::new(patch.graph);
@@ -105,14 +97,14 @@ impl Normalised {
 mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
-    use crate::progress::Silent;
+    use crate::seed::Seed;
 
     fn embed(edges: Vec<[u32; 2]>, num_nodes: usize, dim: usize) -> Matrix<f32> {
         let graph = build(EdgeList::from_pairs(edges), num_nodes, &BuildOptions::default()).graph;
         let nodes: Vec<_> = graph.nodes().collect();
         let patch =
             PatchInput { name: "patch-00000", graph: &graph, nodes: &nodes, whole: &graph, seed: Seed(1) };
-        Spectral::new(20).embed(&patch, dim, 0, Seed(1), &Silent).unwrap().coordinates
+        Spectral::new(20).embed(&patch, &EmbedTask::silent(dim, Seed(1))).unwrap().coordinates
     }
 
     #[test]

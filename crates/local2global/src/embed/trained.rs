@@ -11,10 +11,9 @@ use super::nn::train::{History, Model, Schedule, TrainError, train};
 use super::settings::ModelSettings;
 use super::vgae::Vgae;
 use super::{
-    EmbedConfig, EmbedError, EmbedMethod, Embedder, Embedding, PatchInput, Record, Start, Training,
-    check_finite,
+    EmbedConfig, EmbedError, EmbedMethod, EmbedTask, Embedder, Embedding, PatchInput, Record, Start,
+    Training, check_finite,
 };
-use crate::progress::Progress;
 use crate::seed::Seed;
 
 /// How many epochs lie between two checks of the validation score.
@@ -77,14 +76,8 @@ impl Trained {
 }
 
 impl Embedder for Trained {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        run: u32,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
+        let &EmbedTask { dim, run, seed, progress } = task;
         let start = Instant::now();
         let schedule = self.schedule(run);
         let learning_rate = schedule.learning_rate;

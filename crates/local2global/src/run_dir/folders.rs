@@ -22,7 +22,18 @@ use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use super::{FileError, patch_number};
+use super::FileError;
+
+/// The name of a patch in file names: `patch-00003`.
+pub fn patch_name(index: usize) -> String {
+    format!("patch-{index:05}")
+}
+
+/// The number of a patch that the patch stage has named; none for other names.
+pub fn patch_number(name: &str) -> Option<usize> {
+    let number = name.strip_prefix("patch-")?.parse().ok()?;
+    (patch_name(number) == name).then_some(number)
+}
 
 macro_rules! folders {
     ($($(#[$doc:meta])* $name:ident)*) => { $(
@@ -348,7 +359,6 @@ impl ExperimentFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_dir::patch_name;
 
     #[test]
     fn only_numbered_patches_with_a_record_are_listed() {

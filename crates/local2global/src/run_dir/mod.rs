@@ -27,9 +27,9 @@ pub use archive::{ArrayArchive, ArrayFile, write_arrays};
 pub use atomic::{AtomicSink, remove_unfinished, write_atomically};
 pub use folders::{
     AlignmentFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder, GraphFolder,
-    PartitionFolder, PatchFolder, stamp_path,
+    PartitionFolder, PatchFolder, patch_name, patch_number, stamp_path,
 };
-pub use patch_files::{PatchFiles, PatchFilesError, patch_name, patch_number, remove_patches};
+pub use patch_files::{PatchFiles, PatchFilesError, remove_patches};
 pub use record::{SCHEMA, SchemaError, read_json, write_json};
 
 /// A run folder.

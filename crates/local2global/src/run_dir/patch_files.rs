@@ -11,18 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{FileError, PatchFolder, read_json};
-
-/// The name of a patch in file names: `patch-00003`.
-pub fn patch_name(index: usize) -> String {
-    format!("patch-{index:05}")
-}
-
-/// The number of a patch that the patch stage has named; none for other names.
-pub fn patch_number(name: &str) -> Option<usize> {
-    let number = name.strip_prefix("patch-")?.parse().ok()?;
-    (patch_name(number) == name).then_some(number)
-}
+use super::{FileError, PatchFolder, patch_name, patch_number, read_json};
 
 /// Patches that are not what their folder promises.
 #[derive(Debug, thiserror::Error)]

@@ -44,9 +44,8 @@ use super::nn::clock::Clock;
 use super::nn::propagation::{Adjacency, matrix_with_degrees, weighted_neighbors};
 use super::nn::train::{Model, Schedule, train};
 use super::nn::{Matrix, SparseMatrix, dense};
-use super::{EmbedError, Embedder, Embedding, PatchInput, Record, check_finite};
+use super::{EmbedError, EmbedTask, Embedder, Embedding, PatchInput, Record, check_finite};
 use crate::graph::{Features, Graph, NodeId};
-use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
 use basis::{leading_basis, random_rotation};
 use features::{FeatureMap, FeatureScaling, column_weights, scaled};
@@ -219,14 +218,8 @@ impl HopsEmbedder {
 }
 
 impl Embedder for HopsEmbedder {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        run: u32,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
+        let &EmbedTask { dim, run, seed, progress } = task;
         let start = Instant::now();
         let frame = match &self.frame {
             Some(frame) => Arc::clone(frame),

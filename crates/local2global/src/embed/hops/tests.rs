@@ -65,7 +65,7 @@ fn embedded(graph: &Graph) -> Embedding {
     let nodes: Vec<NodeId> = graph.nodes().collect();
     let patch = PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed: Seed(1) };
     let embedder = HopsEmbedder::new(settings(), Some(frame(graph)));
-    embedder.embed(&patch, DIM, 0, Seed(1), &Silent).unwrap()
+    embedder.embed(&patch, &EmbedTask::silent(DIM, Seed(1))).unwrap()
 }
 
 fn plain() -> Graph {

@@ -30,7 +30,7 @@ pub(super) use files::is_own;
 
 use super::best_of::{Candidate, Contest, RunRecord};
 use super::frame::Sources;
-use super::{EmbedConfig, EmbedError, Frame, PatchInput};
+use super::{EmbedConfig, EmbedError, EmbedTask, Frame, PatchInput};
 use crate::graph::{Graph, NodeId};
 use crate::partition::undirected;
 use crate::progress::Progress;
@@ -232,7 +232,8 @@ impl<'a> Scheduler<'a> {
         };
         let patch_seed = self.seed.child(Stage::Embed, job.index as u64);
         let seed = patch_seed.child(Stage::Embed, u64::from(unit.run));
-        let embedding = job.embedder.embed(&patch, job.config.dim, unit.run, seed, self.progress)?;
+        let task = EmbedTask { dim: job.config.dim, run: unit.run, seed, progress: self.progress };
+        let embedding = job.embedder.embed(&patch, &task)?;
         let random = patch_seed.stream(Stage::Evaluate, 0);
         Ok(Candidate::new(unit.run, embedding, &patch, &job.config, random))
     }

@@ -17,14 +17,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 struct Acting<F>(F);
 
 impl<F: Fn(&PatchInput<'_>) + Send + Sync> Embedder for Acting<F> {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        _: u32,
-        _: Seed,
-        _: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
+        let &EmbedTask { dim, .. } = task;
         (self.0)(patch);
         let coordinates = Matrix::zeros(patch.nodes.len(), dim);
         Ok(Embedding { coordinates, record: Record::default(), encoder: None })

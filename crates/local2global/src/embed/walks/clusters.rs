@@ -9,7 +9,7 @@ use crate::graph::{BuildOptions, EdgeList, Graph, build};
 use crate::partition::{
     ClusterGraph, Metis, Partition, PartitionError, PartitionTask, Partitioner, undirected,
 };
-use crate::progress::{Progress, Silent};
+use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
 
 /// The most clusters that are made.

@@ -7,9 +7,7 @@ use super::{
     WalkFrame, WalkSettings, local_memory_bytes, local_walk_coordinates, walk_coordinates, walk_memory_bytes,
 };
 use crate::embed::memory::PatchSize;
-use crate::embed::{EmbedError, Embedder, Embedding, PatchInput, Record, check_finite};
-use crate::progress::Progress;
-use crate::seed::Seed;
+use crate::embed::{EmbedError, EmbedTask, Embedder, Embedding, PatchInput, Record, check_finite};
 
 /// Embeds patches by random walks.
 #[derive(Clone, Debug)]
@@ -27,14 +25,8 @@ impl WalkEmbedder {
 }
 
 impl Embedder for WalkEmbedder {
-    fn embed(
-        &self,
-        patch: &PatchInput<'_>,
-        dim: usize,
-        _: u32,
-        seed: Seed,
-        progress: &dyn Progress,
-    ) -> Result<Embedding, EmbedError> {
+    fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
+        let &EmbedTask { dim, seed, progress, .. } = task;
         let start = Instant::now();
         let coordinates = match &self.frame {
             Some(frame) => walk_coordinates(patch.whole, patch.nodes, frame, progress)?,
