@@ -42,11 +42,12 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// How to write to standard error: for people, or as one JSON object a line
+    /// How progress, notes and errors are written to standard error: for people, or as one JSON
+    /// object a line
     #[arg(long, global = true, value_name = "FORM", default_value = "text")]
     pub(crate) log: Log,
 
-    /// Say nothing on standard error but errors
+    /// Results and errors only: no progress, no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }

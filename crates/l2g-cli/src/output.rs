@@ -1,8 +1,10 @@
-//! Results for programs (JSON on standard output) and people (a table on standard
-//! error), and errors.
+//! Results, on standard output: a table for people, or one JSON object for programs. Errors and
+//! everything else that people are told go to standard error.
 
+use std::io::{self, Write};
 use std::time::SystemTime;
 
+use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -43,34 +45,37 @@ pub(crate) fn log_line(event: &str, more: &impl Serialize) {
 }
 
 impl Output {
-    /// Shows a result: as one JSON object if asked for, else as a table of rows.
-    #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
+    /// Shows a result on standard output: as one JSON object if asked for, else as a table of
+    /// rows. A log of JSON lines has the result too.
     pub(crate) fn show(&self, record: &impl Serialize, rows: &[(&str, String)]) -> anyhow::Result<()> {
-        if self.json {
-            println!("{}", serde_json::to_string(record)?);
-        } else if !self.quiet {
-            match self.log {
-                Log::Text => eprint!("{}", table(rows)),
-                Log::Json => log_line("result", record),
-            }
-        }
-        Ok(())
+        self.show_page(record, &table(rows))
     }
 
-    /// Says something to people, on standard error, unless asked to be quiet.
-    #[expect(clippy::print_stderr, reason = "this is the place that prints")]
-    pub(crate) fn say(&self, text: &str) {
-        if !self.quiet {
-            match self.log {
-                Log::Text => eprintln!("{text}"),
-                Log::Json => log_line("message", &serde_json::json!({ "text": text })),
-            }
+    /// As [`Output::show`], for people who read a page instead of a table.
+    pub(crate) fn show_page(&self, record: &impl Serialize, page: &str) -> anyhow::Result<()> {
+        if self.json {
+            return print(&(serde_json::to_string(record)? + "\n"));
         }
+        if self.log == Log::Json && !self.quiet {
+            log_line("result", record);
+        }
+        print(page)
+    }
+}
+
+/// Writes to standard output. A reader that has seen enough, such as `head`, is no error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("could not write to standard output")
+        }
+        _ => Ok(()),
     }
 }
 
 /// Two columns, the first as wide as its widest entry.
-fn table(rows: &[(&str, String)]) -> String {
+pub(crate) fn table(rows: &[(&str, String)]) -> String {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }
@@ -104,13 +109,15 @@ pub(crate) fn bytes(count: u64) -> String {
 /// Prints an error with its causes and, where there is one, a hint.
 ///
 /// With `--json`, the object on standard output has the key `error`.
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
+#[expect(clippy::print_stderr, reason = "this is the place that prints")]
 pub(crate) fn print_error(error: &anyhow::Error, json: bool, log: Log) {
     let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     // Some errors tell their cause themselves.
     causes.dedup_by(|cause, told| told.ends_with(cause.as_str()));
     if json {
-        println!("{}", serde_json::json!({ "error": causes.join(": ") }));
+        let record = serde_json::json!({ "error": causes.join(": ") });
+        // The error itself follows on standard error, whether or not anybody reads this.
+        let _ = print(&format!("{record}\n"));
     }
     if log == Log::Json {
         let hint = hints::for_error(error);

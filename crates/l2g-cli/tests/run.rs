@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use common::{FAST, assert_same, command, kill_again_and_again, l2g, prepared, run, stages, text};
+use common::{FAST, assert_same, command, kill_again_and_again, l2g, prepared, result, run, stages, text};
 
 #[test]
 fn a_rerun_does_only_what_has_changed() {
@@ -200,7 +200,7 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
         (plan["estimate"]["written_bytes"].as_u64().unwrap(), bytes_in(&folder.join("run")));
     assert!(told < 3 * written && written < 3 * told, "{told} told, {written} written");
     let output = l2g(folder, &run("run", &["--dry-run", "--set", "align.weights=unit"]));
-    let told = text(&output);
+    let told = result(&output);
     assert!(told.contains("embed      would be kept"), "{told}");
     assert!(told.contains("align      would be done (align.weights is unit, was overlap)"), "{told}");
     assert!(told.contains("evaluate   would be done (align is done anew)"), "{told}");
@@ -278,6 +278,45 @@ fn the_whole_graph_is_trained_too_when_asked_for_and_the_result_exported() {
     }
     for file in ["embedding.csv", "embedding.parquet"] {
         assert!(folder.join("run/export").join(file).exists());
+    }
+}
+
+#[test]
+fn results_are_on_standard_output_and_all_else_on_standard_error() {
+    let folder = prepared();
+    let folder = folder.path();
+    let told = l2g(folder, &run("run", &[]));
+    assert!(result(&told).starts_with("nodes "), "{}", result(&told));
+    assert!(text(&told).starts_with("graph      done in "), "{}", text(&told));
+    assert!(!text(&told).contains("reconstruction"), "{}", text(&told));
+    // Quiet keeps results: the table of a stage too.
+    let quiet = l2g(folder, &run("run", &["-q"]));
+    assert_eq!(text(&quiet), "");
+    let without_times = |output| {
+        let table = result(output);
+        let lines = table.lines().filter(|line| !line.starts_with("seconds") && !line.starts_with("peak"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_times(&quiet), without_times(&told));
+    let aligned = l2g(folder, &["align", "run", "--quiet"]);
+    assert!(result(&aligned).contains("verdict") && text(&aligned).is_empty(), "{}", result(&aligned));
+    let record = l2g(folder, &run("run", &["--json"]));
+    assert!(serde_json::from_slice::<Value>(&record.stdout).is_ok(), "{}", result(&record));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    use std::io::Read;
+    let folder = prepared();
+    for arguments in [&["graph", "graph.npz"][..], &["graph", "graph.npz", "--json"]] {
+        let mut child = command(folder.path(), arguments);
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut told = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        assert!(child.wait().unwrap().success(), "{told}");
+        assert_eq!(told, "");
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::graph::{InputArgs, default_folder};
 use crate::context::{Context, UsageError};
-use crate::output::{bytes, grouped};
+use crate::output::{self, bytes, grouped};
 
 /// Compare stitched patches with training on the whole graph, as the paper does.
 ///
@@ -96,8 +96,7 @@ pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Resul
         peak_bytes: memory::peak_bytes(),
         out: &out,
     };
-    context.output.say(&format!("\n{}\n", table.to_markdown()));
-    context.output.show(&record, &rows(&record))
+    context.output.show_page(&record, &format!("{}\n{}", table.to_markdown(), output::table(&rows(&record))))
 }
 
 /// All settings, flags included.

@@ -55,8 +55,14 @@ pub(crate) fn run<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["run", "graph.npz", "--out", out][..], &FAST, more].concat()
 }
 
+/// What people are told on standard error.
 pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The result, on standard output.
+pub(crate) fn result(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Goes the whole way and returns what became of each stage: `kept`, or why it was done.
@@ -110,7 +116,8 @@ pub(crate) fn kill_again_and_again(folder: &Path, settings: &[&str], cases: usiz
         let out = format!("killed-{case}");
         for _ in 0..3 {
             let arguments = [&run(&out, settings)[..], &["--quiet"]].concat();
-            let mut child = command(folder, &arguments).stderr(Stdio::null()).spawn().unwrap();
+            let mut child =
+                command(folder, &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             thread::sleep(Duration::from_secs_f64(random.random_range(0.0..usual.as_secs_f64())));
             hit += usize::from(child.try_wait().unwrap().is_none());
             child.kill().unwrap();
