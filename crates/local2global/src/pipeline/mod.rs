@@ -20,6 +20,8 @@
 
 mod error;
 
+mod estimate;
+
 mod gather;
 
 mod inputs;
@@ -41,10 +43,11 @@ use std::time::Instant;
 use serde::Serialize;
 
 pub use error::PipelineError;
+pub use estimate::Estimate;
 pub use inputs::Inputs;
 pub use lineage::{check_lineage, check_sources, check_unchanged};
 pub use lock::{RunLock, Sharing};
-pub use plan::{Estimate, Plan, PlannedStage};
+pub use plan::{Plan, PlannedStage};
 pub use stamp::{Reason, Stamp, Unstamped};
 
 use crate::align::align_run;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{GraphSource, Pipeline, PipelineError};
+use super::{Estimate, GraphSource, Pipeline, PipelineError};
 use crate::align::{AlignFilesError, AlignMethod};
 use crate::config::Config;
 use crate::embed::EmbedMethod;
@@ -73,7 +73,7 @@ impl Pipeline<'_> {
     /// Checks that the machine has the memory that embedding and alignment are estimated to take,
     /// or half of it: the estimate is rough. The graph is mapped, and may be larger.
     pub(super) fn check_memory(&self, graph: &Graph) -> Result<(), PipelineError> {
-        let needed = self.estimate_for(graph)?.working_bytes;
+        let needed = Estimate::of(&self.config, graph)?.working_bytes;
         match memory::far_below(needed) {
             Some(there) => Err(PipelineError::Memory { needed, there }),
             None => Ok(()),
