@@ -4,7 +4,13 @@
 //! Settings are checked once, here; a key that does not exist is an error that names
 //! the nearest one that does.
 
+mod catalogue;
+
+mod entries;
+
 mod experiment;
+
+mod setting;
 
 use std::io::Write;
 use std::path::Path;
@@ -22,6 +28,7 @@ use crate::run_dir::{FileError, write_atomically};
 use crate::seed::Seed;
 
 pub use experiment::ExperimentConfig;
+pub use setting::{Setting, SettingValues};
 
 /// Every setting of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
