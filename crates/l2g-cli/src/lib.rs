@@ -1,7 +1,9 @@
 //! `l2g`: embed a graph in patches and stitch them together, from the command line.
 //!
-//! One file per subcommand in `commands/`. Standard output is for data, standard
-//! error for people. Exit codes: 0 done, 1 failed, 2 wrong usage.
+//! One file per subcommand in `commands/`. Results go to standard output, progress, notes and errors
+//! to standard error. Exit codes are in the help of the program.
+
+mod advice;
 
 mod commands;
 
@@ -18,8 +20,8 @@ mod stage;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 use local2global::config::{Config, ConfigError};
 use local2global::export::ExportError;
 use local2global::write::WriteError;
@@ -27,13 +29,23 @@ use local2global::write::WriteError;
 use commands::Command;
 use context::{CommonArgs, Context};
 
+const AFTER_HELP: &str = "\
+First steps:
+  l2g run                        embed the built-in graph Cora, into runs/cora
+  l2g run edges.csv --dim 64     embed a graph of yours
+  l2g settings embed             what can be set, and what it means
+
+Results go to standard output; progress, notes and errors to standard error.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+
 /// Embed a graph that is too big, too slow or too scattered to embed in one piece.
 ///
 /// The graph is split into overlapping patches, every patch is embedded on its own,
 /// and the patch embeddings are stitched into one. Each stage is a command and leaves
 /// plain files in a run folder; `l2g run` goes the whole way.
 #[derive(Debug, Parser)]
-#[command(name = "l2g", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "l2g", version, max_term_width = 100, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
     #[command(flatten)]
     common: CommonArgs,
@@ -54,6 +66,11 @@ pub fn main_from(args: impl IntoIterator<Item = OsString>) -> u8 {
     // A program in another language does not flush what Rust has buffered.
     let _ = std::io::stdout().flush();
     code
+}
+
+/// The command line as clap knows it, for completions and manual pages.
+pub(crate) fn command_line() -> clap::Command {
+    Cli::command()
 }
 
 fn execute(Cli { common, command }: Cli) -> u8 {

@@ -121,5 +121,5 @@ fn people_read_a_table() {
     assert!(table.contains("(40 were asked for)"), "{table}");
     let output = run.l2g(&["patch", "run"]);
     let table = String::from_utf8_lossy(&output.stdout);
-    assert!(table.contains("oversampling"), "{table}");
+    assert!(table.contains("a node is in 3.") && table.contains("an edge in "), "{table}");
 }

@@ -160,10 +160,16 @@ fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Resu
 
 fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {
     let percent = |value: f64| format!("{:.1} %", 100.0 * value);
+    let (before, after) = (percent(found.misfit_before), percent(found.misfit_after));
     let mut rows = vec![
         ("patches", grouped(found.patches)),
-        ("patch edges", grouped(found.patch_edges)),
-        ("misfit", format!("{} before, {} after", percent(found.misfit_before), percent(found.misfit_after))),
+        ("joined", format!("{} pairs of patches", grouped(found.patch_edges))),
+        (
+            "misfit",
+            format!(
+                "copies of shared nodes are {before} of their spread apart before aligning, {after} after"
+            ),
+        ),
     ];
     if let Some(certificate) = &found.certificate {
         let steps = match certificate.steps {
@@ -211,7 +217,10 @@ fn update_rows(report: &UpdateReport) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("patch", report.patch.clone()),
         ("shared nodes", grouped(report.update.shared)),
-        ("misfit", format!("{:.1} %", 100.0 * report.update.misfit)),
+        (
+            "misfit",
+            format!("copies of shared nodes are {:.1} % of their spread apart", 100.0 * report.update.misfit),
+        ),
     ];
     rows.extend(report.update.trust.map(|trust| ("trust", format!("{:.1} %", 100.0 * trust))));
     let (changed, nodes) = (grouped(report.changed_nodes), grouped(report.nodes));

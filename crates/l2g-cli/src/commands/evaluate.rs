@@ -115,14 +115,18 @@ fn settings(args: &EvaluateArgs, config: &EvaluateConfig) -> EvaluateConfig {
 /// The scores, as rows of a table: a block for each task, then what they mean.
 pub(crate) fn rows(scores: &Scores) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
+    // What contenders are is said once, in the first block.
+    let mut notes = Notes::Told;
     if let Some(pairs) = &scores.reconstruction {
-        rows.extend(named(Task::Reconstruction, pair_lines(pairs)));
+        rows.extend(named(Task::Reconstruction, pair_lines(pairs, notes)));
+        notes = Notes::Known;
     }
     if let Some(links) = &scores.link_prediction {
-        rows.extend(named(Task::LinkPrediction, link_lines(links)));
+        rows.extend(named(Task::LinkPrediction, link_lines(links, notes)));
+        notes = Notes::Known;
     }
     if let Some(classes) = &scores.classification {
-        rows.extend(named(Task::Classification, class_lines(classes)));
+        rows.extend(named(Task::Classification, class_lines(classes, notes)));
         if classes.unfinished_fits > 0 {
             let text = format!("{} classifiers did not reach their optimum", classes.unfinished_fits);
             rows.push(("warning", text));
@@ -147,39 +151,68 @@ fn named(task: Task, lines: Vec<String>) -> impl Iterator<Item = (&'static str, 
     std::iter::once(task.name()).chain(std::iter::repeat("")).zip(lines)
 }
 
+/// Whether a block says what its contenders are.
+#[derive(Clone, Copy, PartialEq)]
+enum Notes {
+    Told,
+    Known,
+}
+
 /// A heading and a line for each contender, columns under each other.
 fn block<'a>(
     heading: &[&str],
+    notes: Notes,
     contenders: impl Iterator<Item = &'a Contender>,
     cells: impl Fn(Contender) -> Vec<String>,
 ) -> Vec<String> {
-    let mut lines = vec![("", heading.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())];
-    lines.extend(contenders.map(|&contender| (contender.name(), cells(contender))));
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let of_column = |column: usize| lines.iter().map(move |(_, cells)| cells[column].chars().count()).max();
+    let note = |contender| if notes == Notes::Told { meaning(contender) } else { "" };
+    let mut lines = vec![("", heading.iter().map(|&text| text.to_owned()).collect::<Vec<_>>(), "")];
+    lines.extend(contenders.map(|&contender| (contender.name(), cells(contender), note(contender))));
+    let width = lines.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+    let of_column =
+        |column: usize| lines.iter().map(move |(_, cells, _)| cells[column].chars().count()).max();
     let widths: Vec<usize> = (0..heading.len()).map(|column| of_column(column).unwrap_or(0)).collect();
-    let line = |(name, cells): &(&str, Vec<String>)| {
+    let line = |(name, cells, note): &(&str, Vec<String>, &str)| {
         let cells = cells.iter().zip(&widths).map(|(cell, &width)| format!("  {cell:<width$}"));
-        format!("{name:<width$}{}", cells.collect::<String>()).trim_end().to_owned()
+        format!("{name:<width$}{}  {note}", cells.collect::<String>()).trim_end().to_owned()
     };
     lines.iter().map(line).collect()
 }
+
+/// What a contender is, for people who have not read the paper.
+fn meaning(contender: Contender) -> &'static str {
+    match contender {
+        Contender::Full => "trained on the whole graph at once",
+        Contender::L2g => "the result: patches moved into one frame, copies averaged",
+        Contender::NoTrans => "the same patches, averaged without moving them",
+        Contender::Untrained => "the model before training",
+        Contender::Smoothed => "features averaged over neighbours, twice",
+        Contender::Features => "features as they are",
+        Contender::Degrees => "how many neighbours a node has, nothing else",
+    }
+}
+
+/// What the figure is.
+const AUC: &str = "AUC is how often an edge scores above a non-edge (0.5 is guessing, 1 perfect)";
 
 /// A score to three digits; nothing where there is none.
 fn digits(score: Option<&f64>) -> String {
     score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"))
 }
 
-fn pair_lines(pairs: &PairScores) -> Vec<String> {
-    let mut lines = block(&["AUC", "AP"], pairs.auc.keys(), |contender| {
+fn pair_lines(pairs: &PairScores, notes: Notes) -> Vec<String> {
+    let mut lines = block(&["AUC", "AP"], notes, pairs.auc.keys(), |contender| {
         vec![digits(pairs.auc.get(&contender)), digits(pairs.average_precision.get(&contender))]
     });
     let edges = sample_of(pairs.edges, pairs.of_edges, "edges");
-    lines.push(format!("on {edges} and {} non-edges", grouped(pairs.non_edges)));
+    lines.push(format!(
+        "on {edges} and {} non-edges; {AUC}, AP the average precision",
+        grouped(pairs.non_edges)
+    ));
     lines
 }
 
-fn link_lines(links: &LinkScores) -> Vec<String> {
+fn link_lines(links: &LinkScores, notes: Notes) -> Vec<String> {
     let name = match links.score {
         Score::InnerProduct => "inner product",
         Score::Distance => "distance",
@@ -187,7 +220,7 @@ fn link_lines(links: &LinkScores) -> Vec<String> {
     };
     let sides: Vec<&LinkRankings> = [&links.uniform].into_iter().chain(&links.matched).collect();
     let heading = [name, "cosine", &format!("matched: {name}"), "cosine"];
-    let mut lines = block(&heading[..2 * sides.len()], links.uniform.best.keys(), |contender| {
+    let mut lines = block(&heading[..2 * sides.len()], notes, links.uniform.best.keys(), |contender| {
         let both = |side: &LinkRankings| {
             [digits(side.by_score.auc.get(&contender)), digits(side.cosine.auc.get(&contender))]
         };
@@ -199,6 +232,9 @@ fn link_lines(links: &LinkScores) -> Vec<String> {
         format!("; matched: {} non-edges with the degrees of the edges", grouped(matched.non_edges))
     });
     lines.push(format!("AUC on {edges} and {non_edges} uniform non-edges{matched}"));
+    if notes == Notes::Told {
+        lines.push(AUC.to_owned());
+    }
     lines
 }
 
@@ -210,9 +246,9 @@ fn sample_of(count: usize, total: usize, what: &str) -> String {
     }
 }
 
-fn class_lines(scores: &ClassificationScores) -> Vec<String> {
+fn class_lines(scores: &ClassificationScores, notes: Notes) -> Vec<String> {
     let heading = ["accuracy", "micro F1", "macro F1"];
-    let mut lines = block(&heading, scores.accuracy.keys(), |contender| {
+    let mut lines = block(&heading, notes, scores.accuracy.keys(), |contender| {
         let measures = [&scores.accuracy, &scores.micro_f1, &scores.macro_f1];
         measures.map(|by_contender| spread(&by_contender[&contender])).to_vec()
     });
@@ -223,7 +259,10 @@ fn class_lines(scores: &ClassificationScores) -> Vec<String> {
         false => {
             let nodes = sample_of(scores.nodes, scores.of_nodes, "labelled nodes");
             let plural = if scores.repeats == 1 { "" } else { "s" };
-            format!("on {nodes}, {} random split{plural}: {parts}", scores.repeats)
+            format!(
+                "the class of a node from its coordinates, on {nodes}, {} random split{plural}: {parts}",
+                scores.repeats
+            )
         }
     });
     if scores.multi_label {

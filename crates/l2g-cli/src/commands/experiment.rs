@@ -142,12 +142,18 @@ fn curves(scores: Curves<f64>) -> String {
 
 fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
     let table = record.table;
-    let lost = |share: f64| format!("{:.2} % of edges in no patch", 100.0 * share);
+    let lost = |share: f64| format!("{:.2} % of the edges in none", 100.0 * share);
     let (paper, ours) = (table.paper.edges_in_no_patch.share, table.ours.edges_in_no_patch.share);
     let mut rows = vec![
-        ("patches", format!("{}, {} patch edges", grouped(table.ours.patches), table.ours.patch_edges)),
-        ("as set", format!("oversampling {:.2}, {}", table.ours.oversampling, lost(ours))),
-        ("paper", format!("oversampling {:.2}, {}", table.paper.oversampling, lost(paper))),
+        ("patches", format!("{}, joined in {} pairs", grouped(table.ours.patches), table.ours.patch_edges)),
+        (
+            "as set",
+            format!("an edge is in {:.1} patches on average, {}", table.ours.oversampling, lost(ours)),
+        ),
+        (
+            "paper",
+            format!("an edge is in {:.1} patches on average, {}", table.paper.oversampling, lost(paper)),
+        ),
     ];
     if let Some(first) = table.splits.first() {
         rows.push(("splits", format!("{}, {} edges held out", table.splits.len(), grouped(first.held_out))));

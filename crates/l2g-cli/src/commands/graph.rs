@@ -178,7 +178,10 @@ pub(crate) fn rows(summary: &GraphSummary) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("nodes", grouped(summary.nodes)),
         ("edges", grouped(summary.edges)),
-        ("degree", format!("{} to {}, mean {:.1}", degree.min, grouped(degree.max), degree.mean)),
+        (
+            "degree",
+            format!("{} to {} neighbours, {:.1} on average", degree.min, grouped(degree.max), degree.mean),
+        ),
         ("features", grouped(summary.features)),
         ("classes", grouped(summary.classes)),
         ("components", grouped(summary.components)),

@@ -20,12 +20,20 @@ mod experiment;
 
 mod run;
 
+mod closing;
+
+mod settings;
+
+mod completions;
+
+mod man;
+
 use clap::Subcommand;
 
 use crate::context::Context;
 
-/// What to do: `run`, then the stages in the order of the data. The help of each is the
-/// documentation of its arguments.
+/// What to do: `run`, then the stages in the order of the data, then what helps. The help of each is
+/// the documentation of its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(run::RunArgs),
@@ -38,6 +46,9 @@ pub(crate) enum Command {
     Export(export::ExportArgs),
     Experiment(experiment::ExperimentArgs),
     Generate(generate::GenerateArgs),
+    Settings(settings::SettingsArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Command {
@@ -53,6 +64,9 @@ impl Command {
             Self::Export(args) => export::execute(&args, context),
             Self::Experiment(args) => experiment::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
+            Self::Settings(args) => settings::execute(&args, context),
+            Self::Completions(args) => completions::execute(&args),
+            Self::Man(args) => man::execute(&args),
         }
     }
 }

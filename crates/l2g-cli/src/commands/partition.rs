@@ -149,12 +149,13 @@ fn rows(
         PartitionMethod::Given(_) => None,
         _ => config.num_clusters(num_nodes, min_size).ok().filter(|&asked| asked != report.clusters),
     };
+    let cut = 100.0 * report.cut_share;
     let note = asked.map_or(String::new(), |asked| format!(" ({} were asked for)", grouped(asked)));
     let mut rows = vec![
         ("clusters", grouped(report.clusters) + &note),
-        ("sizes", format!("{} to {}", grouped(smallest), grouped(largest))),
-        ("balance", format!("{:.3}", report.balance)),
-        ("cut", format!("{} edges, {:.2} %", grouped(report.cut_edges), 100.0 * report.cut_share)),
+        ("sizes", format!("{} to {} nodes", grouped(smallest), grouped(largest))),
+        ("balance", format!("the largest has {:.3} times the nodes of the mean", report.balance)),
+        ("cut", format!("{} edges lie between clusters, {cut:.2} %", grouped(report.cut_edges))),
         ("seconds", format!("{:.2}", record.seconds)),
     ];
     rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));

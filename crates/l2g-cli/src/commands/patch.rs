@@ -14,6 +14,7 @@ use local2global::pipeline::StageName;
 use serde::Serialize;
 
 use super::partition::{open_graph, open_stage};
+use crate::advice;
 use crate::context::Context;
 use crate::output::{bytes, grouped};
 
@@ -160,36 +161,50 @@ fn settings(args: &PatchArgs, config: &PatchConfig) -> PatchConfig {
 
 fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
     let report = record.report;
-    let smallest = report.sizes.iter().min().copied().unwrap_or(0);
-    let largest = report.sizes.iter().max().copied().unwrap_or(0);
     let lost = report.edges_in_no_patch;
+    let (pairs, joined) = (grouped(report.patch_edges), report.mean_degree);
+    let overlap = report.overlap;
     let mut rows = vec![
-        ("patches", grouped(report.patches)),
-        ("sizes", format!("{} to {} nodes", grouped(smallest), grouped(largest))),
-        ("patch edges", format!("{}, mean degree {:.1}", grouped(report.patch_edges), report.mean_degree)),
-        ("overlap", format!("at least {}, {} were needed", report.overlap.found, report.overlap.needed)),
-        ("oversampling", format!("{:.2}", report.oversampling)),
+        ("patches", format!("{}, {}", grouped(report.patches), sizes_and_copies(report))),
+        (
+            "joined",
+            format!("{pairs} pairs of patches, which are aligned; each patch is in {joined:.1} of them"),
+        ),
+        (
+            "overlap",
+            format!("joined patches share {} nodes or more; {} were needed", overlap.found, overlap.needed),
+        ),
         ("in no patch", format!("{} edges, {:.2} %", grouped(lost.count), 100.0 * lost.share)),
     ];
     if !report.connected {
         let groups = grouped(report.groups.len());
-        rows.push((
-            "groups",
-            format!(
-                "{groups}, which cannot be aligned with each other (without --no-bridge they are joined)"
-            ),
-        ));
+        let text = format!("{groups} groups of patches share no nodes; without --no-bridge they are joined");
+        rows.push(("groups", text));
     }
     if !report.bridges.is_empty() {
         rows.push(("bridges", format!("{}, through random nodes", grouped(report.bridges.len()))));
     }
     if report.landmarks > 0 {
         let (nodes, edges) = (grouped(report.landmarks), grouped(report.landmark_edges.len()));
-        rows.push(("landmarks", format!("{nodes} nodes in every patch, {edges} more patch edges")));
+        rows.push((
+            "landmarks",
+            format!("{nodes} nodes that every patch holds, which join {edges} more pairs"),
+        ));
     }
+    rows.extend(advice::on_sizes(report).map(|advice| ("advice", advice)));
     rows.push(("seconds", format!("{:.2}", record.seconds)));
     rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
     rows
+}
+
+/// How large patches are, and how often they hold the same: `of 545 to 785 nodes; ...`.
+pub(crate) fn sizes_and_copies(report: &PatchReport) -> String {
+    let smallest = grouped(report.sizes.iter().min().copied().unwrap_or(0));
+    let largest = grouped(report.sizes.iter().max().copied().unwrap_or(0));
+    let (copies, edge_copies) = (report.copies(), report.oversampling);
+    format!(
+        "of {smallest} to {largest} nodes; a node is in {copies:.1} of them on average, an edge in {edge_copies:.1}"
+    )
 }
 
 impl From<CoverArg> for Cover {

@@ -1,26 +1,18 @@
 //! `l2g run [GRAPH]`: the whole way.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use local2global::align::diagnostics::Diagnostics;
 use local2global::config::Config;
-use local2global::embed::FrameRecord;
-use local2global::embed::choose::Choice;
-use local2global::evaluate::Scores;
 use local2global::export::ExportFormat;
-use local2global::graph::load::GraphSummary;
-use local2global::graph::store;
-use local2global::memory;
 use local2global::partition::NumClusters;
-use local2global::patch::PatchReport;
 use local2global::pipeline::{GraphSource, Pipeline, Plan, StageName, StageReport};
-use local2global::run_dir::{RunDir, read_json, stamp_path};
-use serde::Serialize;
+use local2global::run_dir::{RunDir, stamp_path};
 
+use super::closing::Closing;
 use super::embed::TrainingArgs;
 use super::export::{ExportFormatArg, export};
-use super::graph::{InputArgs, default_folder, rows};
+use super::graph::{InputArgs, default_folder};
 use super::patch::DimArgs;
 use crate::context::Context;
 use crate::output::{bytes, grouped};
@@ -92,27 +84,6 @@ impl ShapeArgs {
     }
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    summary: &'a GraphSummary,
-    dim: usize,
-    patches: usize,
-    oversampling: f64,
-    copies: f64,
-    choices: &'a [Choice],
-    verdict: &'a str,
-    worst_patch: Option<&'a str>,
-    #[serde(flatten)]
-    scores: serde_json::Map<String, serde_json::Value>,
-    stages: &'a [StageReport],
-    seconds: serde_json::Map<String, serde_json::Value>,
-    peak_bytes: Option<u64>,
-    exported: &'a [PathBuf],
-    out: &'a Path,
-}
-
 pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     let mut config = context.config.clone();
     let input = args.graph.clone().or(config.graph.input.take()).unwrap_or_else(|| "cora".to_owned());
@@ -134,7 +105,8 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     for format in formats(args, &run) {
         exported.extend(export(&run, format, None, context)?.files);
     }
-    show(&run, &pipeline.config, &reports, &exported, context)
+    let closing = Closing::read(&run, &pipeline.config, &reports, &exported)?;
+    context.output.show(&closing.record()?, &closing.rows())
 }
 
 /// The formats to export: those asked for, and those that are there but older than the embedding
@@ -150,10 +122,14 @@ fn formats(args: &RunArgs, run: &RunDir) -> Vec<ExportFormat> {
     ExportFormat::ALL.into_iter().filter(|format| asked.contains(format) || outdated(format)).collect()
 }
 
+/// The reason that goes without saying.
+const FIRST_TIME: &str = "not done yet";
+
 /// What became of a stage, in words.
 fn outcome(report: &StageReport) -> String {
     match &report.reason {
         None => "kept".to_owned(),
+        Some(reason) if reason == FIRST_TIME => format!("done in {:.2} s", report.seconds),
         Some(reason) => format!("done in {:.2} s ({reason})", report.seconds),
     }
 }
@@ -161,6 +137,7 @@ fn outcome(report: &StageReport) -> String {
 fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     let stage = |reason: &Option<String>| match reason {
         None => "would be kept".to_owned(),
+        Some(reason) if reason == FIRST_TIME => "would be done".to_owned(),
         Some(reason) => format!("would be done ({reason})"),
     };
     let mut rows: Vec<_> =
@@ -173,86 +150,4 @@ fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     rows.push(("memory", format!("about {needed}; mapped files use up to {mapped} more, where it is free")));
     rows.push(("disk", format!("about {} if every stage is done", bytes(estimate.written_bytes))));
     rows
-}
-
-fn show(
-    run: &RunDir,
-    config: &Config,
-    reports: &[StageReport],
-    exported: &[PathBuf],
-    context: &Context,
-) -> anyhow::Result<()> {
-    let summary = store::open(&run.graph())?.1.summary;
-    let patches: PatchReport = read_json(&run.patches().report())?;
-    let found: Diagnostics = read_json(&run.alignment().report())?;
-    let scores: Scores = read_json(&run.evaluation().scores())?;
-    let seconds = reports.iter().map(|report| (report.stage.name().to_owned(), report.seconds.into()));
-    let choices = FrameRecord::read(&run.embeddings()).map_or(Vec::new(), |record| record.choices);
-    let record = Record {
-        summary: &summary,
-        dim: config.embed.dim,
-        patches: patches.patches,
-        oversampling: patches.oversampling,
-        copies: patches.copies(),
-        choices: &choices,
-        verdict: &found.verdict,
-        worst_patch: found.worst_patch.as_deref(),
-        scores: only_scores(&scores)?,
-        stages: reports,
-        seconds: seconds.collect(),
-        peak_bytes: memory::peak_bytes(),
-        exported,
-        out: run.root(),
-    };
-    let mut table = rows(&summary);
-    let (count, oversampling) = (grouped(patches.patches), patches.oversampling);
-    let copies = patches.copies();
-    let asked = match config.partition.size {
-        NumClusters::Clusters(asked) if asked != patches.patches => {
-            format!(" ({} clusters were asked for; small ones were merged)", grouped(asked))
-        }
-        _ => String::new(),
-    };
-    let lost = match patches.edges_in_no_patch.share {
-        0.0 => String::new(),
-        share => format!(", {:.1} % of the edges in none", 100.0 * share),
-    };
-    table.push((
-        "patches",
-        format!("{count}{asked}, oversampling {oversampling:.2}, a node in {copies:.1} of them{lost}"),
-    ));
-    for choice in &choices {
-        table.push(("chosen", format!("{} {}: {}", choice.setting, choice.chosen, choice.reason)));
-    }
-    table.push(("alignment", found.verdict.clone()));
-    let worst = found.patch_list.iter().find(|patch| Some(&patch.patch) == found.worst_patch.as_ref());
-    table.extend(worst.map(|patch| {
-        (
-            "worst patch",
-            format!("{}, {:.1} % of its spread from its neighbours", patch.patch, 100.0 * patch.misfit),
-        )
-    }));
-    table.extend(super::evaluate::rows(&scores));
-    table.push(("seconds", seconds_text(reports)));
-    table.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
-    let embedding = run.alignment().embedding();
-    let shape = format!("{} x {}", grouped(summary.nodes), config.embed.dim);
-    table.push(("embedding", format!("{} ({shape})", embedding.display())));
-    table.extend(exported.iter().map(|path| ("exported", path.display().to_string())));
-    context.output.show(&record, &table)
-}
-
-/// The scores without the nodes and seed that the record has already.
-fn only_scores(scores: &Scores) -> anyhow::Result<serde_json::Map<String, serde_json::Value>> {
-    let mut record = serde_json::to_value(scores)?.as_object().cloned().unwrap_or_default();
-    record.retain(|key, _| key != "nodes" && key != "seed");
-    Ok(record)
-}
-
-fn seconds_text(reports: &[StageReport]) -> String {
-    let text = |report: &StageReport| match report.reason {
-        None => format!("{} kept", report.stage.name()),
-        Some(_) => format!("{} {:.2}", report.stage.name(), report.seconds),
-    };
-    reports.iter().map(text).collect::<Vec<_>>().join(", ")
 }

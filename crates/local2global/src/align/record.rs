@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::outliers::median;
 use super::{Accuracy, AlignConfig, Centroid, Judgement};
 use crate::linalg::eigen::Certificate;
+
+/// Above this typical misfit patches are said to fit loosely.
+pub(super) const LOOSE: f64 = 0.25;
 
 /// Everything that is known about the quality of an alignment: `alignment.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,6 +117,11 @@ pub struct EdgeFit {
 }
 
 impl Diagnostics {
+    /// Whether patches fit loosely, or worse.
+    pub fn is_loose(&self) -> bool {
+        median(&self.patch_list.iter().map(|patch| patch.misfit).collect::<Vec<_>>()) > LOOSE
+    }
+
     /// The patch edges whose overlap does not fix the rotation in all dimensions.
     pub fn rank_deficient(&self) -> impl Iterator<Item = &EdgeFit> {
         self.edge_list.iter().filter(|edge| edge.rank < self.dim)

@@ -1,7 +1,7 @@
 //! How well the patches fit, in words.
 
 use super::outliers::median;
-use super::record::{EdgeFit, PatchFit};
+use super::record::{EdgeFit, LOOSE, PatchFit};
 use super::{Accuracy, Judgement, Motion};
 use crate::linalg::eigen::Certificate;
 use crate::linalg::polar::Precision;
@@ -12,8 +12,7 @@ const OUTLYING: f64 = 3.0;
 /// A misfit below this is never called bad.
 const NEGLIGIBLE: f64 = 0.02;
 
-/// Above this typical misfit patches are said to fit loosely, and above that one poorly.
-const LOOSE: f64 = 0.25;
+/// Above this typical misfit patches are said to fit poorly.
 const POOR: f64 = 0.7;
 
 /// So many names are listed, and the others counted.

@@ -104,8 +104,10 @@ impl Choice {
     /// A choice between candidates with these scores, the first being the usual one.
     pub fn of(setting: &str, chosen: &str, scores: Vec<(String, f64)>) -> Self {
         let listed: Vec<String> = scores.iter().map(|(name, score)| format!("{name} {score:.3}")).collect();
-        let reason =
-            format!("AUC on validation edges against degree-matched non-edges: {}", listed.join(", "));
+        let reason = format!(
+            "AUC on edges hidden for choosing, against non-edges of like degree: {}",
+            listed.join(", ")
+        );
         Self { setting: setting.into(), chosen: chosen.into(), reason, scores }
     }
 
@@ -162,7 +164,7 @@ mod tests {
     fn a_choice_tells_its_reason() {
         let scores = vec![("unit".to_owned(), 0.9), ("idf".to_owned(), 0.91)];
         let choice = Choice::of("scaling", "unit", scores).clearly(0.015);
-        let ending = "non-edges: unit 0.900, idf 0.910; others must be better than the first by 0.015";
+        let ending = "like degree: unit 0.900, idf 0.910; others must be better than the first by 0.015";
         assert!(choice.reason.ends_with(ending), "{}", choice.reason);
     }
 }
