@@ -7,6 +7,7 @@ use local2global::experiment::ExperimentError;
 use local2global::export::ExportError;
 use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::{Format, Problem, ReadError};
+use local2global::graph::store::StoreError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::pipeline::PipelineError;
@@ -18,6 +19,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let read = cause.downcast_ref::<ReadError>().and_then(for_read_error);
         let partition = || cause.downcast_ref::<PartitionError>().and_then(for_partition_error);
         let patch = || cause.downcast_ref::<PatchError>().and_then(for_patch_error);
+        let store = || cause.downcast_ref::<StoreError>().and_then(for_store_error);
         let write = || cause.downcast_ref::<WriteError>().and_then(for_write_error);
         let embed = || cause.downcast_ref::<EmbedError>().and_then(EmbedError::hint).map(str::to_owned);
         let evaluate = || cause.downcast_ref::<EvaluateError>().and_then(for_evaluate_error);
@@ -29,8 +31,18 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let experiment = || cause.downcast_ref::<ExperimentError>().and_then(for_experiment_error);
         let stages = read.or_else(partition).or_else(patch).or_else(embed).or_else(align).or_else(files);
         let scores = stages.or_else(evaluate).or_else(hold_out);
-        scores.or_else(write).or_else(export).or_else(experiment).or_else(run)
+        scores.or_else(store).or_else(write).or_else(export).or_else(experiment).or_else(run)
     })
+}
+
+fn for_store_error(error: &StoreError) -> Option<String> {
+    match error {
+        StoreError::Unfinished { .. } => Some(
+            "name the folder of a run, such as runs/cora; `l2g graph GRAPH` or `l2g run GRAPH` makes one"
+                .into(),
+        ),
+        _ => None,
+    }
 }
 
 fn for_evaluate_error(error: &EvaluateError) -> Option<String> {
@@ -167,8 +179,16 @@ fn for_write_error(error: &WriteError) -> Option<String> {
 
 fn for_read_error(error: &ReadError) -> Option<String> {
     Some(match &*error.problem {
-        Problem::Missing => {
-            "GRAPH is a file, or the name of a data set: cora, amazon-photo, citeseer, pubmed".into()
+        Problem::Missing => "GRAPH is a file, or the name of a data set: cora, amazon-photo, citeseer, \
+            pubmed; other options name files"
+            .into(),
+        Problem::Fields { .. } | Problem::NoEdges => {
+            "an edge list has `source target`, or `source target weight`, in each line".into()
+        }
+        Problem::NotNumber(_) => {
+            "if the first line names the columns, add `--set graph.header=yes`; the third column is taken \
+             for weights"
+                .into()
         }
         Problem::Folder => "name the file inside the folder".into(),
         Problem::UnknownName { .. } => "name the folder with `--data DIR`, or set L2G_DATA".into(),

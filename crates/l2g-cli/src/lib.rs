@@ -22,7 +22,7 @@ use std::io::Write;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
-use local2global::config::{Config, ConfigError};
+use local2global::config::{Config, ConfigError, nearest};
 use local2global::export::ExportError;
 use local2global::write::WriteError;
 
@@ -84,18 +84,35 @@ fn execute(Cli { common, command }: Cli) -> u8 {
     }
 }
 
-/// Tells what is wrong with the arguments, and how to set what is a setting and no option.
+/// Tells what is wrong with the arguments, and what was probably meant.
 fn refuse(mut error: clap::Error) -> u8 {
-    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
-        && error.kind() == ErrorKind::UnknownArgument
-        && let key = option.trim_start_matches('-').split('=').next().unwrap_or_default().replace('-', "_")
-        && let Some(setting) = Config::settings_named(&key).first()
-    {
-        let tip = format!("`{option}` is a setting here: `--set {setting}=VALUE`").into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    if let Some(tip) = unknown_option(&error).or_else(|| unknown_command(&error)) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     let _ = error.print();
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// How to set what is a setting and no option.
+fn unknown_option(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some() {
+        return None;
+    }
+    let key = option.trim_start_matches('-').split('=').next().unwrap_or_default().replace('-', "_");
+    let setting = Config::settings_named(&key).into_iter().next()?;
+    Some(format!("`{option}` is a setting here: `--set {setting}=VALUE`"))
+}
+
+/// The command that is spelt much the same, where clap itself finds none.
+fn unknown_command(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let program = command_line();
+    let name = nearest(word, program.get_subcommands().map(clap::Command::get_name))?;
+    Some(format!("there is a command `{name}`"))
 }
 
 /// Whether the person asked for something that cannot be.

@@ -38,7 +38,7 @@ pub(crate) struct EmbedArgs {
     #[arg(long, value_name = "BYTES")]
     memory: Option<String>,
 
-    /// The dimension of the embedding [default: 128]
+    /// How many coordinates a node gets [default: 128]
     #[arg(long, value_name = "D")]
     dim: Option<usize>,
 
@@ -49,7 +49,8 @@ pub(crate) struct EmbedArgs {
 /// How patches are trained, as options.
 #[derive(Debug, Args)]
 pub(crate) struct TrainingArgs {
-    /// How patches are embedded [default: auto]
+    /// How patches are embedded: auto, hops, walks, both, vgae, gae, dgi, spectral, command or given;
+    /// `l2g settings embed.method` tells what they are [default: auto]
     #[arg(long, value_name = "METHOD", value_parser = parse_method)]
     method: Option<EmbedMethod>,
 

@@ -22,6 +22,7 @@ use crate::stage::StageWork;
 
 /// Split the graph of a run into disjoint clusters.
 ///
+/// Clusters are what `l2g patch` grows patches from.
 /// Clusters too small for the overlap that `l2g patch` will ask for are merged into the
 /// neighbour they share most edges with. A method's own settings go with its name, as in
 /// `--set partition.method=fennel --set partition.passes=10`.
@@ -55,11 +56,11 @@ pub(crate) struct PartitionArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum MethodArg {
-    /// Balanced clusters with a small cut
+    /// Balanced clusters with few edges between them
     Metis,
     /// Streaming, for graphs larger than memory
     Fennel,
-    /// Communities of high modularity
+    /// Communities: dense inside, of any size
     Louvain,
     /// Clusters from a file, or from the labels
     Given,

@@ -21,7 +21,7 @@ use crate::output::{bytes, grouped};
 /// What overlaps follow from.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DimArgs {
-    /// The embedding dimension, from which overlaps that are not set follow [default: embed.dim]
+    /// How many coordinates a node gets; overlaps that are not set follow from it [default: 128]
     #[arg(long, value_name = "D")]
     dim: Option<usize>,
 
@@ -48,9 +48,9 @@ impl DimArgs {
 
 /// Grow the clusters of a run into overlapping patches.
 ///
-/// The graph of clusters is sparsified to a mean degree, then every cluster takes nodes
-/// from the clusters it is joined with, so that joined patches share at least L nodes. With
-/// `--cover edges` every edge of the graph lies in some patch.
+/// Of the clusters that touch, some pairs are joined, K for each cluster on average. Then every
+/// cluster takes nodes from those it is joined with, so that joined patches share at least L nodes,
+/// by which they are aligned later. With `--cover edges` every edge of the graph lies in some patch.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g patch runs/cora --min-overlap 129 --max-overlap 256\n  \
     l2g patch runs/web --dim 64 --degree 5 --cover nodes --json")]
@@ -61,11 +61,11 @@ pub(crate) struct PatchArgs {
     #[command(flatten)]
     dim: DimArgs,
 
-    /// The largest number of nodes that an overlap asks for [default: 2 L - 2]
+    /// The largest number of shared nodes that is asked for [default: 2 L - 2]
     #[arg(long, value_name = "U")]
     max_overlap: Option<usize>,
 
-    /// The mean degree of the patch graph [default: 4]
+    /// With how many others a patch is joined, on average [default: 4]
     #[arg(long, value_name = "K")]
     degree: Option<f64>,
 
@@ -73,16 +73,16 @@ pub(crate) struct PatchArgs {
     #[arg(long, value_name = "WHAT")]
     cover: Option<CoverArg>,
 
-    /// Which edges of the patch graph are kept [default: resistance]
+    /// Which pairs of touching clusters are joined [default: resistance]
     #[arg(long, value_name = "METHOD")]
     sparsify: Option<SparsifyArg>,
 
-    /// Leave patches of different components apart, instead of joining them through random nodes
+    /// Leave parts of the graph apart that no edge joins, instead of joining them through random nodes
     #[arg(long)]
     no_bridge: bool,
 
-    /// Nodes that every patch holds, in balls all over the graph: up to 1 a share of the mean
-    /// cluster, above a number of nodes [default: 0]
+    /// Nodes from all over the graph that every patch holds: up to 1 a share of the mean cluster,
+    /// above a number of nodes [default: by the method]
     #[arg(long, value_name = "N", value_parser = parse_landmarks)]
     landmarks: Option<Landmarks>,
 }
@@ -107,7 +107,7 @@ enum CoverArg {
 enum SparsifyArg {
     /// Drawn by effective resistance times conductance, as in the paper
     Resistance,
-    /// Drawn by conductance
+    /// Drawn by conductance: the share of edges that two clusters have in common
     Conductance,
     /// The strongest of each patch
     Nearest,
