@@ -22,8 +22,14 @@ use std::io::Write;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
+use local2global::align::{AlignError, AlignFilesError};
 use local2global::config::{Config, ConfigError, nearest};
+use local2global::embed::EmbedError;
+use local2global::evaluate::EvaluateError;
+use local2global::experiment::ExperimentError;
 use local2global::export::ExportError;
+use local2global::partition::PartitionError;
+use local2global::patch::PatchError;
 use local2global::write::WriteError;
 
 use commands::Command;
@@ -126,5 +132,24 @@ fn is_usage_error(cause: &(dyn std::error::Error + 'static)) -> bool {
         )
     );
     let is_untold = matches!(cause.downcast_ref::<ExportError>(), Some(ExportError::UnknownFormat { .. }));
-    is_refused || is_untold || cause.is::<ConfigError>() || cause.is::<context::UsageError>()
+    let is_wrong = cause.is::<ConfigError>() || cause.is::<context::UsageError>();
+    is_refused || is_untold || is_wrong || is_setting(cause)
+}
+
+/// Whether a setting has a value that it cannot have.
+fn is_setting(cause: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(PartitionError::Setting { .. }))
+        || matches!(cause.downcast_ref(), Some(PatchError::Setting { .. }))
+        || matches!(cause.downcast_ref(), Some(EmbedError::Setting { .. }))
+        || matches!(cause.downcast_ref(), Some(AlignError::Setting { .. }))
+        || matches!(cause.downcast_ref(), Some(AlignFilesError::Align(AlignError::Setting { .. })))
+        || matches!(cause.downcast_ref(), Some(EvaluateError::Setting { .. }))
+        || matches!(
+            cause.downcast_ref(),
+            Some(
+                ExperimentError::Setting { .. }
+                    | ExperimentError::Partition(PartitionError::Setting { .. })
+                    | ExperimentError::Patch(PatchError::Setting { .. })
+            )
+        )
 }

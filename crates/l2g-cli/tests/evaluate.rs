@@ -170,7 +170,7 @@ fn errors_come_with_a_hint() {
     run.l2g(&[&["run", "ring.txt", "--out", "run"], &fast[..]].concat());
     insta::assert_snapshot!(message(1, &["evaluate", "run", "--tasks", "link-prediction"]));
     insta::assert_snapshot!(message(1, &["evaluate", "run", "--tasks", "classification"]));
-    insta::assert_snapshot!(message(1, &["evaluate", "run", "--set", "evaluate.train_share=2"]));
+    insta::assert_snapshot!(message(2, &["evaluate", "run", "--set", "evaluate.train_share=2"]));
     assert!(message(2, &["evaluate", "run", "--set", "evaluate.repeat=2"]).contains("`evaluate.repeats`"));
 }
 

@@ -179,10 +179,10 @@ fn what_cannot_be_compared_is_refused_before_training() {
     assert_eq!(failed(&["--dims", "0"]).0, Some(2));
     assert_eq!(failed(&["--dims", "2,x"]).0, Some(2));
     let (code, message) = failed(&["--set", "patch.min_overlap=4"]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     insta::assert_snapshot!(message);
     let (code, message) = failed(&["--set", "embed.method=given", "--set", "embed.coordinates=x"]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     insta::assert_snapshot!(message);
     assert!(!folder.path().join("runs/blocks-experiment/d=002").exists());
 }

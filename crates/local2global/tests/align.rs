@@ -238,7 +238,7 @@ fn settings_out_of_range_are_refused() {
     let config = AlignConfig { tolerance: 0.0, ..AlignConfig::default() };
     assert_eq!(
         config.check().unwrap_err().to_string(),
-        "align.tolerance is 0; it must be above 0 and below 0.1"
+        "setting `align.tolerance` is 0; needed above 0 and below 0.1"
     );
 }
 

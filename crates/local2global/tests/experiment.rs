@@ -180,7 +180,7 @@ fn what_cannot_be_compared_is_refused_before_training() {
     let complete = undirected((0..9).flat_map(|a| (0..a).map(move |b| [a, b])).collect(), 9);
     assert!(matches!(error(&complete, &[]), ExperimentError::NoScore));
     let small = error(&graph(), &["patch.min_overlap=8"]).to_string();
-    assert_eq!(small, "patch.min_overlap is 8; it must be at least 9 to align in 8 dimensions");
+    assert_eq!(small, "setting `patch.min_overlap` is 8; needed at least 9 to align in 8 dimensions");
     assert!(!folder.path().join("d=002").exists());
 }
 

@@ -69,7 +69,7 @@ pub enum AlignError {
     Uncovered { node: u64, last: u64 },
 
     /// A setting is out of range.
-    #[error("align.{key} is {found}; it must be {needed}")]
+    #[error("setting `align.{key}` is {found}; needed {needed}")]
     Setting { key: &'static str, found: String, needed: &'static str },
 
     /// The patch that is to be updated shares too little with the others.

@@ -291,21 +291,24 @@ impl EmbedConfig {
         require(decay.is_finite() && decay >= 0.0, "weight_decay", decay.to_string(), "0 or more")?;
         let writes = self.command.iter().any(|argument| argument.contains("{out}"));
         let is_command = self.method == EmbedMethod::Command;
-        require(!is_command || writes, "command", format!("{:?}", self.command), "a program given {out}")?;
+        let command =
+            if self.command.is_empty() { "empty".into() } else { format!("`{}`", self.command.join(" ")) };
+        require(
+            !is_command || writes,
+            "command",
+            command,
+            "a program with the word {out} among its arguments",
+        )?;
         let has_folder = !self.coordinates.as_os_str().is_empty();
         let is_given = self.method == EmbedMethod::Given;
         require(!is_given || has_folder, "coordinates", "empty".into(), "a folder with coordinates")?;
         require(self.window != Some(0), "window", "0".into(), "at least 1")?;
-        require(
-            self.walk_clusters.is_none_or(|count| count > 1),
-            "walk_clusters",
-            "0 or 1".into(),
-            "at least 2",
-        )?;
+        let clusters = self.walk_clusters.unwrap_or(2);
+        require(clusters > 1, "walk_clusters", clusters.to_string(), "at least 2")?;
         let needs_two = matches!(self.method, EmbedMethod::Hops | EmbedMethod::Auto) && self.dim < 2;
-        require(!needs_two, "dim", self.dim.to_string(), "at least 2, one of them for popularity")?;
+        require(!needs_two, "dim", self.dim.to_string(), "at least 2 with method auto or hops")?;
         let needs_three = self.method == EmbedMethod::Both && self.dim < 3;
-        require(!needs_three, "dim", self.dim.to_string(), "at least 3")?;
+        require(!needs_three, "dim", self.dim.to_string(), "at least 3 with method both")?;
         require(self.basis > 0, "basis", "0".into(), "at least 1")
     }
 }
@@ -352,7 +355,12 @@ mod tests {
         assert!(check(r#"{"patches": {"patch-00002": {"runs": 0}}}"#).contains("embed.runs"));
         assert!(check(r#"{"hide": 1.0}"#).contains("embed.hide"));
         assert!(check(r#"{"validation": -0.1}"#).contains("embed.validation"));
-        assert!(check(r#"{"method": "command"}"#).contains("{out}"));
+        assert_eq!(
+            check(r#"{"method": "command", "command": ["mine", "{edges}"]}"#),
+            "setting `embed.command` is `mine {edges}`; needed a program with the word {out} among its arguments"
+        );
+        assert!(check(r#"{"method": "command"}"#).contains("`embed.command` is empty"));
+        assert!(check(r#"{"walk_clusters": 1}"#).contains("`embed.walk_clusters` is 1"));
         assert!(serde_json::from_str::<EmbedConfig>(r#"{"epoch": 3}"#).is_err());
     }
 }

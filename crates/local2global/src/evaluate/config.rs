@@ -131,7 +131,7 @@ mod tests {
         usual().check().unwrap();
         assert_eq!(
             error(EvaluateConfig { train_share: 1.0, ..usual() }),
-            "setting `evaluate.train_share` is 1, needed above 0 and below 1"
+            "setting `evaluate.train_share` is 1; needed above 0 and below 1"
         );
         assert!(error(EvaluateConfig { samples: Some(0), ..usual() }).contains("`evaluate.samples` is 0"));
         assert!(error(EvaluateConfig { repeats: Some(0), ..usual() }).contains("`evaluate.repeats` is 0"));

@@ -15,7 +15,7 @@ use crate::run_dir::FileError;
 #[expect(missing_docs, reason = "the messages name the fields")]
 pub enum EvaluateError {
     /// A setting is out of range.
-    #[error("setting `evaluate.{key}` is {found}, needed {needed}")]
+    #[error("setting `evaluate.{key}` is {found}; needed {needed}")]
     Setting { key: &'static str, found: String, needed: &'static str },
 
     /// A file could not be read or written.
@@ -51,7 +51,7 @@ pub enum EvaluateError {
     NoPairs { task: Task, edges: usize, non_edges: usize },
 
     /// The graph was made without held-out edges.
-    #[error("link prediction needs held-out edges, and the graph was made without")]
+    #[error("link prediction needs held-out edges, and the graph has none")]
     NothingHeldOut,
 
     /// The held-out pairs belong to another graph.

@@ -25,7 +25,7 @@ const GROUPS_AT_ONCE: usize = 16;
 
 /// The matrix could not be factored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("graph Laplacian is not positive definite; some part of the graph is held by nothing")]
+#[error("graph Laplacian is not positive definite: some part of the graph has no node that is held fixed")]
 pub struct NotPositiveDefinite;
 
 /// A factored Laplacian.

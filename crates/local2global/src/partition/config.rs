@@ -156,7 +156,7 @@ impl<'de> Deserialize<'de> for PartitionConfig {
 
 fn whole_number<E: serde::de::Error>(key: &str, value: Value) -> Result<usize, E> {
     let found = value.as_u64().and_then(|number| usize::try_from(number).ok());
-    found.ok_or_else(|| E::custom(format!("`{key}` is {value}; it must be a whole number")))
+    found.ok_or_else(|| E::custom(format!("`{key}` is {value}; needed a whole number")))
 }
 
 #[cfg(test)]

@@ -171,6 +171,6 @@ mod tests {
         let metis = Metis { imbalance: -1.0, ..Default::default() };
         let error =
             metis.partition(&weighted(&[(0, 1, 1.0)], 2), &PartitionTask::silent(2, Seed(1))).unwrap_err();
-        assert_eq!(error.to_string(), "partition.imbalance is -1; it must be between 0.001 and 1000");
+        assert_eq!(error.to_string(), "setting `partition.imbalance` is -1; needed between 0.001 and 1000");
     }
 }

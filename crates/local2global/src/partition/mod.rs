@@ -93,7 +93,7 @@ pub enum PartitionError {
     TooManyClusters { clusters: usize, nodes: usize },
 
     /// A setting has an impossible value.
-    #[error("partition.{key} is {found}; it must be {needed}")]
+    #[error("setting `partition.{key}` is {found}; needed {needed}")]
     Setting { key: &'static str, found: String, needed: &'static str },
 
     /// The method counts with 32 bits.
@@ -369,7 +369,7 @@ mod tests {
             partition(&pair, &config, 1, Seed(1), &Silent).unwrap_err().to_string()
         };
         assert_eq!(message(3), "3 clusters were asked for, but the graph has 2 nodes");
-        assert_eq!(message(0), "partition.clusters is 0; it must be at least 1");
+        assert_eq!(message(0), "setting `partition.clusters` is 0; needed at least 1");
     }
 
     #[test]

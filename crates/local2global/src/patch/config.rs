@@ -148,7 +148,7 @@ mod tests {
     fn overlaps_that_cannot_be_aligned_are_refused() {
         let config = PatchConfig { min_overlap: Some(16), ..Default::default() };
         let error = config.overlap_bounds(16).unwrap_err().to_string();
-        assert_eq!(error, "patch.min_overlap is 16; it must be at least 17 to align in 16 dimensions");
+        assert_eq!(error, "setting `patch.min_overlap` is 16; needed at least 17 to align in 16 dimensions");
         let crossed = PatchConfig { min_overlap: Some(9), max_overlap: Some(8), ..Default::default() };
         assert!(crossed.overlap_bounds(2).unwrap_err().to_string().contains("at least min_overlap, 9"));
     }

@@ -90,7 +90,7 @@ impl fmt::Display for PatchId {
 #[expect(missing_docs, reason = "the messages name the fields")]
 pub enum PatchError {
     /// A setting has an impossible value.
-    #[error("patch.{key} is {found}; it must be {needed}")]
+    #[error("setting `patch.{key}` is {found}; needed {needed}")]
     Setting { key: &'static str, found: String, needed: String },
 
     /// Overlaps need more nodes than a cluster has.
