@@ -23,7 +23,7 @@ pub(crate) struct ManArgs {
 }
 
 pub(crate) fn execute(args: &ManArgs) -> anyhow::Result<()> {
-    let mut program = crate::command_line();
+    let mut program = crate::command_line().disable_help_subcommand(true).propagate_version(true);
     program.build();
     if let Some(folder) = &args.out {
         let failed = || format!("could not write manual pages into `{}`", folder.display());
