@@ -110,7 +110,7 @@ fn for_align_error(error: &AlignError) -> Option<String> {
             dim + 1
         ),
         AlignError::Disconnected { .. } => {
-            "make patches anew with `--set patch.bridge=true`, or align the parts on their own".into()
+            "make patches anew without `--no-bridge`, or align the parts on their own".into()
         }
         AlignError::Rotations { .. } => {
             "loosen it with `--set align.tolerance=1e-5`, or try `--set align.weights=robust`".into()
@@ -145,7 +145,7 @@ fn for_pipeline_error(error: &PipelineError) -> Option<String> {
             "repeat its stage, or remove `stage.json` beside it if the file is your own".into()
         }
         PipelineError::Parts { .. } => {
-            "keep the largest part with `--component largest`, or add `--set patch.bridge=true`".into()
+            "keep the largest part with `--component largest`, or leave out `patch.bridge=false`".into()
         }
         PipelineError::Memory { .. } => {
             "embed in fewer dimensions, make smaller patches, or set `embed.memory_bytes`".into()
