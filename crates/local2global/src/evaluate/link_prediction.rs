@@ -21,16 +21,17 @@
 
 use rand::Rng;
 use rand::seq::index;
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 pub use crate::graph::held_out::{HeldOut, HoldOutError, hold_out};
 
 use super::reconstruction::{Pairs, Rankings};
-use super::{ByContender, Entry, EvaluateConfig, EvaluateError, Stream, Task};
+use super::{ByContender, Contender, Entry, EvaluateConfig, EvaluateError, Stream, Task, check_embeddings};
 use crate::graph::Graph;
-use crate::graph::sample::{Pair, sample_degree_matched_non_edges};
+use crate::graph::sample::{Pair, sample_degree_matched_non_edges, sample_non_edges};
 use crate::progress::Progress;
-use crate::score::Score;
+use crate::score::{Coordinates, Score, link_auc};
 use crate::seed::{Seed, Stage};
 
 /// How well contenders foretell held-out edges.
@@ -90,10 +91,7 @@ pub fn link_prediction(
     let mut random = seed.stream(Stage::Evaluate, Stream::LinkPrediction as u64);
     let edges = sampled(held_out.edges(), config.num_pairs(), &mut random);
     let non_edges = sampled(held_out.non_edges(), config.num_pairs(), &mut random);
-    let largest = edges.iter().chain(&non_edges).flatten().max();
-    if let Some(&node) = largest.filter(|node| node.index() >= graph.num_nodes()) {
-        return Err(EvaluateError::HeldOutNode { node, num_nodes: graph.num_nodes() });
-    }
+    check_nodes(graph, edges.iter().chain(&non_edges))?;
     let mut random = seed.stream(Stage::Evaluate, Stream::MatchedNonEdges as u64);
     let matched = sample_degree_matched_non_edges(graph, &edges, held_out.edges(), edges.len(), &mut random);
     let against = |non_edges: &[Pair]| {
@@ -110,6 +108,64 @@ pub fn link_prediction(
         uniform: against(&non_edges)?,
         matched: if matched.is_empty() { None } else { Some(against(&matched)?) },
     })
+}
+
+/// The AUC of coordinates on edges that are given by the rows of their ends, against as many pairs
+/// that are neither in the graph nor among the given edges.
+///
+/// The given edges may be in the graph or not: scored on its own edges, this is a measure of fit, on
+/// edges that it did not have, one of prediction. More edges than asked for are sampled.
+///
+/// # Errors
+/// [`EvaluateError`] if the coordinates do not fit the graph, an end is no node, or there are no edges
+/// or no other pairs.
+///
+/// # Examples
+/// ```
+/// use local2global::evaluate::link_prediction::auc_of_edges;
+/// use local2global::evaluate::{Coordinates, EvaluateConfig};
+/// use local2global::graph::{BuildOptions, EdgeList, NodeId, build};
+/// use local2global::seed::Seed;
+///
+/// // The edge 4 - 5 is not in the graph; both ends lie on the same side as their neighbours.
+/// let edges = EdgeList::from_pairs(vec![[0_u32, 1], [1, 2], [3, 4], [3, 5]]);
+/// let graph = build(edges, 6, &BuildOptions::default()).graph;
+/// let rows = Coordinates::new(&[1.0, 2.0, 1.0, -1.0, -2.0, -2.0], 1);
+/// let auc = auc_of_edges(&graph, rows, &[[NodeId(4), NodeId(5)]], &EvaluateConfig::default(), Seed(0))?;
+/// assert_eq!(auc, 1.0);
+/// # Ok::<(), local2global::evaluate::EvaluateError>(())
+/// ```
+pub fn auc_of_edges(
+    graph: &Graph,
+    coordinates: Coordinates<'_>,
+    edges: &[Pair],
+    config: &EvaluateConfig,
+    seed: Seed,
+) -> Result<f64, EvaluateError> {
+    config.check()?;
+    check_embeddings(graph, &[(Contender::L2g, coordinates)].into())?;
+    check_nodes(graph, edges.iter())?;
+    let mut random = seed.stream(Stage::Evaluate, Stream::GivenEdges as u64);
+    let scored = sampled(edges, config.num_pairs(), &mut random);
+    let ordered = |[u, v]: Pair| [u.min(v), u.max(v)];
+    // Looked up, never iterated.
+    let given: FxHashSet<Pair> = edges.iter().copied().map(ordered).collect();
+    // Enough pairs, should all given edges be among those drawn.
+    let mut others = sample_non_edges(graph, scored.len() + given.len(), &mut random);
+    others.retain(|&pair| !given.contains(&ordered(pair)));
+    others.truncate(scored.len());
+    let nothing =
+        EvaluateError::NoPairs { task: Task::LinkPrediction, edges: scored.len(), non_edges: others.len() };
+    link_auc(coordinates, config.score, &scored, &others).ok_or(nothing)
+}
+
+/// Checks that all ends of pairs are nodes of the graph.
+fn check_nodes<'a>(graph: &Graph, pairs: impl Iterator<Item = &'a Pair>) -> Result<(), EvaluateError> {
+    let num_nodes = graph.num_nodes();
+    match pairs.flatten().max().filter(|node| node.index() >= num_nodes) {
+        Some(&node) => Err(EvaluateError::HeldOutNode { node, num_nodes }),
+        None => Ok(()),
+    }
 }
 
 /// The better of two scores for each contender.
@@ -180,6 +236,24 @@ mod tests {
         {
             assert_eq!(value.pointer(path), Some(&1.0.into()), "{path} in {text}");
         }
+    }
+
+    /// A star of 30 nodes, every two of the other nodes given as edges but one.
+    #[test]
+    fn given_edges_are_never_among_the_pairs_they_are_compared_with() {
+        let edges = EdgeList::from_pairs((1..30_u32).map(|node| [0, node]).collect());
+        let graph = build(edges, 30, &BuildOptions::default()).graph;
+        let pairs = (1..30).flat_map(|u| (1..u).map(move |v| [NodeId(u), NodeId(v)]));
+        let given: Vec<Pair> = pairs.filter(|&pair| pair != [NodeId(2), NodeId(1)]).collect();
+        let values: Vec<f32> = (0..30).map(|node| if node == 2 { -1.0 } else { 1.0 }).collect();
+        let rows = Coordinates::new(&values, 1);
+        let auc = |edges: &[Pair]| auc_of_edges(&graph, rows, edges, &EvaluateConfig::default(), Seed(0));
+        // The only pair that is left scores lowest, together with the 27 given ones of node 2.
+        let expected = (given.len() as f64 - 27.0 / 2.0) / given.len() as f64;
+        assert!((auc(&given).unwrap() - expected).abs() < 1e-12);
+        let error = auc(&[]).unwrap_err().to_string();
+        assert_eq!(error, "link prediction needs edges and non-edges, found 0 and 0");
+        assert!(auc(&[[NodeId(0), NodeId(30)]]).unwrap_err().to_string().contains("name node 30"));
     }
 
     #[test]

@@ -209,6 +209,7 @@ pub(crate) enum Stream {
     LabelledNodes = 3,
     MatchedNonEdges = 4,
     Baselines = 5,
+    GivenEdges = 6,
     /// The first of those for random splits, one each.
     Splits = 1 << 32,
     /// The first of those for the splits of an experiment, one each.
