@@ -18,7 +18,10 @@ __all__ = [
     "align",
     "embed_patches",
     "evaluate",
+    "link_auc",
+    "main",
     "make_patches",
+    "panic_at_work",
     "partition",
     "patch_name",
     "read_coordinates",
@@ -35,7 +38,8 @@ _Features = Union[
     NDArray[np.float32],
     tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float32], int],
 ]
-_Labels = Union[NDArray[np.int32], NDArray[np.uint8]]
+_Classes = Union[NDArray[np.int32], NDArray[np.uint8]]
+_Labels = tuple[_Classes, list[str]]
 _Coordinates = Union[NDArray[np.float32], NDArray[np.float64]]
 _Patch = tuple[str, NDArray[np.uint64], _Coordinates, Optional[NDArray[np.float32]]]
 
@@ -100,10 +104,13 @@ class Graph:
         None,
     ]: ...
     @property
-    def labels(self) -> Optional[_Labels]: ...
+    def labels(self) -> Optional[_Classes]: ...
     @property
     def summary(self) -> dict[str, Any]: ...
     def subgraph(self, nodes: NDArray[np.uint64]) -> Graph: ...
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Graph], tuple[dict[str, Any]]]: ...
+    @staticmethod
+    def restore(state: dict[str, Any]) -> Graph: ...
 
 def partition(
     graph: Graph,
@@ -189,9 +196,7 @@ class RunFolder:
     def given_clusters(self, digest: str) -> Path: ...
 
 def patch_name(index: int) -> str: ...
-def write_coordinates(
-    folder: _Path, name: str, rows: NDArray[np.float32], record: str
-) -> None: ...
+def write_coordinates(folder: _Path, name: str, rows: NDArray[np.float32], record: str) -> None: ...
 def read_coordinates(folder: _Path, name: str) -> NDArray[np.float32]: ...
 def read_record(folder: _Path, name: str) -> Optional[dict[str, Any]]: ...
 def evaluate(
@@ -201,6 +206,15 @@ def evaluate(
     threads: Optional[int] = None,
     progress: Optional[_Report] = None,
 ) -> dict[str, Any]: ...
+def link_auc(
+    graph: Graph,
+    embedding: NDArray[np.float32],
+    edges: NDArray[np.uint64],
+    settings: Settings,
+    threads: Optional[int] = None,
+) -> float: ...
+def main(args: list[str]) -> int: ...
+def panic_at_work(text: str) -> None: ...
 def run(
     graph: Graph,
     settings: Settings,

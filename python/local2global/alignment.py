@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _native
 from .arrays import Coordinates, coordinates_of, integers_of, weights_of
 from .progress import Progress, reporting
-from .settings import make_settings
+from .settings import make_settings, threads_of
 
 __all__ = ["Alignment", "AlignmentProblem", "Patch", "WeightedAlignmentProblem"]
 
@@ -138,6 +138,7 @@ def align_arrays(
     progress: Progress,
 ) -> Alignment:
     """Hand patches to the engine."""
+    threads = threads_of(threads)
     if coordinates is not None and len(coordinates) != len(patches):
         raise ValueError(f"found coordinates of {len(coordinates)} patches, needed {len(patches)}")
     parts = []

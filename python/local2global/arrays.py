@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Optional, Union, cast
 
 import numpy as np
@@ -19,6 +20,8 @@ __all__ = [
 
 Coordinates = Union[NDArray[np.float32], NDArray[np.float64]]
 SparseParts = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float32], int]
+Classes = tuple[Union[NDArray[np.int32], NDArray[np.uint8]], list[str]]
+"""A class for each node or rows of zeros and ones, and the names of the classes, if any."""
 
 
 def to_numpy(values: Any) -> NDArray[Any]:
@@ -90,15 +93,53 @@ def _sparse_parts(matrix: Any) -> SparseParts:
     )
 
 
-def labels_of(values: Any) -> Union[NDArray[np.int32], NDArray[np.uint8], None]:
+def labels_of(values: Any) -> Optional[Classes]:
     """Give a class for each node, -1 where it is not known, or rows of zeros and ones."""
     if values is None:
         return None
     array = to_numpy(values)
+    if array.dtype.kind == "f" and "int" in str(getattr(values, "dtype", "")).lower():
+        # Integers of a column where some are missing; NumPy makes floats of them.
+        return _named_classes(values.to_list())
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
+    if array.dtype.kind in "OUT" and array.ndim == 1:
+        return _named_classes(array.tolist())
+    return _numbered_classes(array), []
+
+
+def _named_classes(labels: list[Any]) -> Classes:
+    """Give classes by name; what is missing is not known.
+
+    They are numbered as those of a file are: numbers in their order, then words in theirs.
+    """
+    known = [label for label in labels if not _is_missing(label)]
+    if known and all(isinstance(label, (int, np.integer)) for label in known):
+        numbers = [-1 if _is_missing(label) else int(label) for label in labels]
+        return _numbered_classes(np.array(numbers)), []
+    odd = next((label for label in known if not isinstance(label, str)), None)
+    if odd is not None:
+        kind = type(odd).__name__
+        raise TypeError(f"labels include a {kind}; they must be all integers or all text")
+    names = sorted({str(label) for label in known}, key=_class_order)
+    numbers_of = {name: number for number, name in enumerate(names)}
+    classes = [-1 if _is_missing(label) else numbers_of[str(label)] for label in labels]
+    return np.array(classes, dtype=np.int32), names
+
+
+def _is_missing(label: Any) -> bool:
+    is_nan = isinstance(label, float) and label != label
+    return label is None or is_nan or type(label).__name__ == "NAType"
+
+
+def _class_order(name: str) -> tuple[int, int, str]:
+    is_number = re.fullmatch(r"[+-]?[0-9]{1,18}", name, re.ASCII) is not None
+    return (0, int(name), name) if is_number else (1, 0, name)
+
+
+def _numbered_classes(array: NDArray[Any]) -> Union[NDArray[np.int32], NDArray[np.uint8]]:
     if array.dtype.kind not in "iub":
-        raise TypeError(f"labels have type {array.dtype}; they must be integers")
+        raise TypeError(f"labels have type {array.dtype}; they must be integers or text")
     if array.ndim == 1:
         largest = int(array.max()) if array.size else 0
         if largest >= 2**31 - 1:

@@ -23,6 +23,7 @@ __all__ = [
     "FileError",
     "GraphError",
     "HoldOutError",
+    "InternalError",
     "Local2GlobalError",
     "Local2GlobalWarning",
     "PartitionError",
@@ -87,6 +88,10 @@ class EvaluateError(Local2GlobalError, ValueError):
 
 class PipelineError(Local2GlobalError, RuntimeError):
     """A run folder is in use, or is damaged."""
+
+
+class InternalError(Local2GlobalError, RuntimeError):
+    """The engine has a bug: something it relies on was not so."""
 
 
 class FileError(Local2GlobalError, OSError):

@@ -21,6 +21,9 @@ class Graph:
 
     Made by `read_graph`; rows of all arrays are the nodes, in the order of the caller.
 
+    A pickle holds all of it, also of a graph that is mapped from a run folder: whoever loads
+    it needs no file. To send a large graph by its path, send the path, and open it there.
+
     >>> import local2global as l2g
     >>> graph = l2g.read_graph("cora")
     >>> graph
@@ -39,6 +42,10 @@ class Graph:
         self._caller = caller
         # Whether the engine knows nodes by their place in `caller` only.
         self._by_row = by_row
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be worked out again."""
+        return {name: vars(self)[name] for name in ("native", "_caller", "_by_row")}
 
     @classmethod
     def stored(cls, run_dir: Union[str, PathLike[str]]) -> Graph:
@@ -119,6 +126,24 @@ class Graph:
     def labels(self) -> Optional[NDArray[Any]]:
         """The class of each node, -1 where it is not known, or None."""
         return self.native.labels
+
+    @property
+    def label_names(self) -> list[str]:
+        """The names of the classes: `label_names[labels[row]]` is that of a row."""
+        names: list[str] = self.summary["class_names"]
+        return names
+
+    def has_same_edges(self, other: Graph) -> bool:
+        """Whether both have the same nodes in the same order, edges and weights."""
+        mine, theirs = self.native, other.native
+        one, two = mine.weights, theirs.weights
+        same_weights = one is two if one is None or two is None else np.array_equal(one, two)
+        return (
+            same_weights
+            and np.array_equal(mine.indptr, theirs.indptr)
+            and np.array_equal(mine.indices, theirs.indices)
+            and self.nodes.tolist() == other.nodes.tolist()
+        )
 
     def adjacency(self) -> Any:
         """Give the adjacency matrix as a SciPy CSR array."""

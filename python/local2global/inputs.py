@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from . import _native
 from .arrays import features_of, integers_of, labels_of, to_numpy, weights_of
-from .errors import Local2GlobalWarning
+from .errors import Local2GlobalWarning, ReadError
 from .graph import Graph
 from .progress import Progress, reporting
-from .settings import make_settings
+from .settings import make_settings, threads_of
 
 __all__ = ["as_graph", "read_graph"]
 
@@ -73,7 +73,9 @@ def read_graph(
         One row per node in the order of the caller's nodes: an array, a SciPy sparse matrix,
         or a path. They are not copied if they are float32 in C order; do not change them.
     labels
-        One class per node (-1 if it is not known), or rows of zeros and ones, or a path.
+        One class per node in the same order, as integers (-1 if it is not known) or as text
+        (None if it is not known; a pandas or polars Series will do, its index is not looked
+        at), or rows of zeros and ones, or a path. Names of classes are in `label_names`.
     data_dir
         Where named data sets lie.
     random_state
@@ -103,6 +105,9 @@ def read_graph(
         if isinstance(value, (str, PathLike))
     }
     settings = make_settings({"graph": options}, {"graph": paths}, random_state=random_state)
+    threads = threads_of(threads)
+    for what, value in (("graph", graph), ("features", features), ("labels", labels)):
+        _refuse_kinds(value, what)
     features = None if "features" in paths else features
     labels = None if "labels" in paths else labels
     with reporting(progress) as report:
@@ -122,11 +127,25 @@ def read_graph(
 
 def as_graph(graph: Any, **options: Any) -> Graph:
     """Give the graph itself, or read it."""
+    threads_of(options.get("threads"))
     if not isinstance(graph, Graph):
         return read_graph(graph, **options)
     if options.get("features") is not None or options.get("labels") is not None:
         raise TypeError("this graph has been read already; give features and labels to read_graph")
     return graph
+
+
+def _refuse_kinds(value: Any, what: str) -> None:
+    """Refuse what looks like a table or an array, and is none."""
+    if hasattr(value, "collect") and hasattr(value, "collect_schema"):
+        raise TypeError(f"{what} is a LazyFrame, which has no rows yet; give {what}.collect()")
+    if isinstance(value, np.matrix):
+        raise TypeError(f"{what} is a numpy.matrix; it must be an array: np.asarray({what})")
+    if what == "graph" and hasattr(value, "to_frame") and not hasattr(value, "columns"):
+        raise TypeError(
+            f"{what} is a {type(value).__name__}, which is one column; it must be an edge table "
+            "with the columns src and dst"
+        )
 
 
 def _data_folders(data_dir: Union[str, PathLike[str], None]) -> list[Union[str, PathLike[str]]]:
@@ -154,6 +173,9 @@ def _build(
     caller: Optional[Sequence[Any]] = parts.nodes
     if caller is None and parts.num_nodes is not None:
         caller = range(parts.num_nodes)
+    rows_of_features = None if features is None else _num_rows(features)
+    rows_of_labels = None if labels is None else len(labels[0])
+    _check_counts(parts, caller, {"features": rows_of_features, "labels": rows_of_labels})
     ids = _plain_ids(parts.nodes)
     native = _native.Graph.from_edges(
         parts.sources,
@@ -168,6 +190,29 @@ def _build(
         report,
     )
     return Graph(native, caller, by_row=parts.nodes is not None and ids is None)
+
+
+def _num_rows(features: Any) -> int:
+    return len(features[0]) - 1 if isinstance(features, tuple) else len(features)
+
+
+def _check_counts(
+    parts: _Edges, caller: Optional[Sequence[Any]], counts: dict[str, Optional[int]]
+) -> None:
+    """Check that features and labels have a row for each node."""
+    given = {what: count for what, count in counts.items() if count is not None}
+    largest = max(
+        (int(ends.max()) for ends in (parts.sources, parts.targets) if ends.size), default=0
+    )
+    for what, count in given.items():
+        if caller is not None and count != len(caller):
+            raise ReadError(f"{what} have {count} rows, but the graph has {len(caller)} nodes")
+        if count <= largest:
+            raise ReadError(f"{what} have {count} rows, but an edge names node {largest}")
+    if len(set(given.values())) > 1:
+        raise ReadError(
+            f"features have {given['features']} rows, but labels have {given['labels']}"
+        )
 
 
 def _plain_ids(nodes: Optional[Sequence[Any]]) -> Union[NDArray[np.uint64], list[str], None]:

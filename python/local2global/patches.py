@@ -32,7 +32,7 @@ class GraphPatch(Patch):
         seed: int,
     ) -> None:
         super().__init__(nodes, weights=weights)
-        self._whole = whole
+        self._whole: Optional[Graph] = whole
         self.number = index
         """Its place among the patches."""
         self.name = _native.patch_name(index)
@@ -45,7 +45,12 @@ class GraphPatch(Patch):
     @cached_property
     def graph(self) -> Graph:
         """The graph that its nodes induce, numbered from 0."""
+        assert self._whole is not None, "a patch from a pickle brings its own graph"
         return self._whole.subgraph(self.nodes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the graph of the patch, and leave the whole graph behind."""
+        return {**vars(self), "_whole": None, "graph": self.graph}
 
     @property
     def edge_index(self) -> NDArray[np.int64]:
@@ -90,10 +95,18 @@ class Patches(Sequence[GraphPatch]):
         """The pairs of patches that are joined, one a row."""
         self.report = report
         """What the patches are like: sizes, overlaps, oversampling and so on."""
+        self._dim, self._seed = dim, seed
         self._list = [
             GraphPatch(graph, index, part, share, dim, seed)
             for index, (part, share) in enumerate(zip(nodes, weights))
         ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the whole graph once, and not the graph of each patch."""
+        nodes = [patch.nodes for patch in self._list]
+        weights = [patch.weights for patch in self._list]
+        first = (self.graph, nodes, weights, self.patch_edges, self.report)
+        return Patches, (*first, self._dim, self._seed)
 
     @overload
     def __getitem__(self, index: int) -> GraphPatch: ...

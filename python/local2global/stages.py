@@ -38,7 +38,7 @@ from .graph import Graph
 from .inputs import as_graph
 from .patches import Patches
 from .progress import Progress, reporting
-from .settings import make_settings, seed_of
+from .settings import count_of, make_settings, seed_of, threads_of
 
 __all__ = ["align", "embed_patches", "evaluate", "make_patches", "partition"]
 
@@ -82,9 +82,13 @@ def partition(
     True
 
     """
-    table = {"clusters": clusters, "patch_size": patch_size, "method": method, **options}
+    counts = {
+        "clusters": count_of(clusters, "clusters"),
+        "patch_size": count_of(patch_size, "patch_size"),
+    }
+    table = {**counts, "method": method, **options}
     settings = make_settings(
-        {"partition": table, "embed.dim": dim, "patch.min_overlap": min_overlap},
+        {"partition": table, "embed.dim": count_of(dim, "dim"), "patch.min_overlap": min_overlap},
         random_state=random_state,
     )
     whole = as_graph(graph, threads=threads)
@@ -119,7 +123,9 @@ def make_patches(
     """
     whole = as_graph(graph, threads=threads)
     seed = seed_of(random_state)
-    settings = make_settings({"patch": options, "embed.dim": dim}, random_state=seed)
+    settings = make_settings(
+        {"patch": options, "embed.dim": count_of(dim, "dim")}, random_state=seed
+    )
     numbers = integers_of(to_numpy(clusters), "clusters")
     if numbers.ndim != 1:
         raise ValueError(f"clusters have {numbers.ndim} axes; they must have one")
@@ -181,6 +187,7 @@ def embed_patches(
     dim = patches[0].dim
     table = {"method": method, "dim": dim, **options}
     settings = make_settings({"embed": table}, random_state=random_state)
+    threads = threads_of(threads)
     with ExitStack() as stack:
         place = Path(folder or stack.enter_context(tempfile.TemporaryDirectory()))
         report = stack.enter_context(reporting(progress))

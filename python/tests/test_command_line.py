@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +58,60 @@ def test_an_array_is_the_same_as_its_file(command_line: str, tmp_path: Path):
     model = l2g.Local2Global(dim=4, method="spectral", run_dir=tmp_path / "python").fit(edges)
     assert_same(tmp_path / "cli", tmp_path / "python")
     assert model.embedding_.shape == (2485, 4)
+
+
+OURS = [sys.executable, "-m", "local2global"]
+
+
+def outcome(program: list[str], *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run([*program, *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--version"], 0),
+        (["--help"], 0),
+        (["run", "--help"], 0),
+        (["run", "--nothing"], 2),
+        (["run", "cora", "--set", "embed.epocs=3"], 2),
+        (["graph", "nowhere.csv", "--json"], 1),
+        ([], 2),
+    ],
+)
+def test_the_package_brings_the_same_command_line(command_line: str, arguments, code, tmp_path):
+    ours = outcome(OURS, *arguments)
+    assert ours == outcome([command_line], *arguments)
+    assert ours[0] == code
+
+
+def test_versions_agree():
+    assert outcome(OURS, "--version")[1] == f"l2g {l2g.__version__}\n"
+
+
+def test_a_run_of_the_package_is_a_run_of_the_binary(command_line: str, tmp_path: Path):
+    options = ["run", "cora", "--method", "spectral", "--dim", "8", "--patches", "5", "--out"]
+    assert outcome(OURS, *options, str(tmp_path / "ours"))[0] == 0
+    assert outcome([command_line], *options, str(tmp_path / "binary"))[0] == 0
+    assert_same(tmp_path / "ours", tmp_path / "binary")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of Unix")
+def test_ctrl_c_is_heard_as_by_the_binary(command_line: str, tmp_path: Path):
+    def stopped(program: list[str], out: Path) -> tuple[int, bool]:
+        options = ["run", "cora", "--dim", "16", "--patches", "2", "--epochs", "1000000"]
+        process = subprocess.Popen(
+            [*program, *options, "--out", str(out)], stderr=subprocess.PIPE, text=True
+        )
+        deadline = time.monotonic() + 120
+        while not (out / "3-patches/patches.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        return process.returncode, "Traceback" in errors
+
+    code, has_traceback = stopped(OURS, tmp_path / "ours")
+    assert not has_traceback
+    assert code == stopped([command_line], tmp_path / "binary")[0] != 0

@@ -81,7 +81,7 @@ def test_scale_is_a_setting_too():
 
 def test_more_threads_than_any_machine_has_are_refused():
     _, patches = two_patches()
-    with pytest.raises(ValueError, match="at most 1024"):
+    with pytest.raises(ValueError, match="from 1 to 1024"):
         AlignmentProblem(patches, threads=10**5).align_patches()
 
 

@@ -176,6 +176,53 @@ def test_features_and_labels_follow_the_nodes():
     assert np.array_equal(l2g.read_graph(DglGraph(features)).x, features)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [list, np.array, pd.Series, pl.Series, pd.Categorical, lambda words: np.array(words, "O")],
+)
+def test_labels_may_be_words(kind):
+    words = ["red", "10", "blue", "9", "red", "blue"]
+    graph = l2g.read_graph(EDGES, labels=kind(words))
+    assert graph.label_names == ["9", "10", "blue", "red"]
+    assert [graph.label_names[number] for number in graph.labels] == words
+
+
+def test_words_are_numbered_as_those_of_a_file(tmp_path: Path):
+    words = ["red", "10", "blue", "9", "red", "blue"]
+    (tmp_path / "labels.csv").write_text("".join(f"{k},{word}\n" for k, word in enumerate(words)))
+    by_file = l2g.read_graph(EDGES, labels=tmp_path / "labels.csv")
+    by_words = l2g.read_graph(EDGES, labels=words)
+    assert by_file.label_names == by_words.label_names
+    assert by_file.labels.tolist() == by_words.labels.tolist()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", None, "b", "a", "a", "a"],
+        pd.Series(["a", pd.NA, "b", "a", "a", "a"], dtype="string"),
+        pd.Categorical(["a", None, "b", "a", "a", "a"]),
+        pd.Series([0, None, 1, 0, 0, 0], dtype="Int64"),
+        pl.Series([0, None, 1, 0, 0, 0]),
+        pl.Series(["a", None, "b", "a", "a", "a"]),
+    ],
+)
+def test_labels_may_be_missing(labels):
+    assert l2g.read_graph(EDGES, labels=labels).labels.tolist() == [0, -1, 1, 0, 0, 0]
+
+
+def test_words_are_kept_in_the_run_folder_and_in_the_scores(tmp_path: Path):
+    ring = nx.cycle_graph(60)
+    words = ["left" if node < 30 else "right" for node in ring]
+    model = l2g.Local2Global(dim=2, patches=1, method="spectral", run_dir=tmp_path)
+    model.fit(ring, labels=words)
+    stored = l2g.Graph.stored(tmp_path)
+    assert stored.label_names == ["left", "right"]
+    assert [stored.label_names[number] for number in stored.labels] == words
+    scores = l2g.evaluate(stored, model.embedding_, tasks=["classification"])
+    assert scores["classification"]["classes"] == 2
+
+
 def test_features_of_dropped_nodes_are_dropped():
     pairs = [(0, 1), (1, 2), (3, 4)]
     with pytest.warns(l2g.Local2GlobalWarning):
@@ -222,7 +269,16 @@ def test_the_run_folder_gives_the_graph_back(tmp_path: Path):
         (np.array([[0, -1], [1, 2]]), {}, ValueError, "node ids include -1"),
         (sp.csr_array((2, 3)), {}, ValueError, "adjacency matrix is 2 x 3"),
         (sp.csr_array((3, 3)), {}, l2g.ReadError, "found no edges"),
-        (EDGES, {"features": np.eye(5)}, l2g.ReadError, "an edge names node 5, but there are 5"),
+        (EDGES, {"features": np.eye(5)}, l2g.ReadError, "have 5 rows, but an edge names node 5"),
+        (EDGES, {"labels": [0, 1]}, l2g.ReadError, "labels have 2 rows, but an edge names node 5"),
+        (csr(), {"features": np.eye(7)}, l2g.ReadError, "have 7 rows, but the graph has 6 nodes"),
+        (nx.path_graph(3), {"labels": [0]}, l2g.ReadError, "have 1 rows, but the graph has 3"),
+        (
+            EDGES,
+            {"features": sp.csr_array(np.eye(6)), "labels": [0] * 7},
+            l2g.ReadError,
+            "features have 6 rows, but labels have 7",
+        ),
         (EDGES, {"features": np.full((6, 1), np.nan)}, l2g.ReadError, "not finite"),
         (EDGES, {"features": np.array(["a"] * 6)}, TypeError, "must be numbers"),
         (EDGES, {"labels": np.ones(6)}, TypeError, "labels have type float64"),
@@ -235,6 +291,18 @@ def test_the_run_folder_gives_the_graph_back(tmp_path: Path):
         (pa.table({"src": [1, None], "dst": [2, 3]}), {}, l2g.ReadError, "row 1 is empty"),
         (SimpleNamespace(edge_index_dict={}), {}, TypeError, "several types"),
         ([(0, 1, 2, 3)], {}, TypeError, "cannot read a graph"),
+        (pl.LazyFrame({"src": [1], "dst": [2]}), {}, TypeError, r"give graph\.collect\(\)"),
+        (EDGES, {"features": pl.LazyFrame({"x": [1]})}, TypeError, r"give features\.collect\(\)"),
+        (pd.Series([1, 2]), {}, TypeError, "is a Series, which is one column; it must be an edge"),
+        (pl.Series([1, 2]), {}, TypeError, "is a Series, which is one column; it must be an edge"),
+        (np.matrix(EDGES), {}, TypeError, r"is a numpy\.matrix; it must be an array: np\.asarray"),
+        (EDGES, {"features": np.matrix(np.eye(6))}, TypeError, "features is a numpy.matrix"),
+        (EDGES, {"labels": np.array(["a", 1] * 3, object)}, TypeError, "all integers or all text"),
+        (EDGES, {"labels": np.array([0.5] * 6, object)}, TypeError, "labels include a float"),
+        (EDGES, {"threads": -1}, ValueError, "threads is -1; it must be from 1 to 1024, or None"),
+        (EDGES, {"threads": 0}, ValueError, "threads is 0"),
+        (EDGES, {"threads": True}, TypeError, "threads is a bool; it must be an integer"),
+        (EDGES, {"threads": 2.0}, TypeError, "threads is a float; it must be an integer"),
     ],
 )
 def test_what_is_no_graph_is_refused(source, options, error, message):

@@ -80,6 +80,12 @@ def test_held_out_edges_and_labels_are_scored():
 
 
 def test_wrong_arguments_are_named(cora):
+    with pytest.raises(ValueError, match="dim is 0"):
+        l2g.make_patches(cora, [0], dim=0)
+    with pytest.raises(TypeError, match="clusters is a bool"):
+        l2g.partition(cora, True)
+    with pytest.raises(ValueError, match="threads is -2"):
+        l2g.partition(cora, 3, threads=-2)
     with pytest.raises(l2g.ConfigError, match="did you mean `partition.passes`"):
         l2g.partition(cora, method="fennel", pases=3)
     with pytest.raises(l2g.PatchError, match="found clusters for 3 nodes"):

@@ -106,6 +106,16 @@ def test_every_error_is_a_local2global_error(name):
     assert kind.__doc__
 
 
+def test_a_panic_is_an_error_that_can_be_caught():
+    with pytest.raises(
+        l2g.InternalError, match="a bug of local2global: the sky has fallen"
+    ) as error:
+        _native.panic_at_work("the sky has fallen")
+    assert isinstance(error.value, RuntimeError)
+    # And the next piece of work is done as ever.
+    assert l2g.read_graph([(0, 1), (1, 2)]).num_edges == 2
+
+
 def test_a_missing_run_folder_is_an_error_of_its_own(tmp_path: Path):
     with pytest.raises(l2g.StoreError, match="holds no finished graph"):
         l2g.Graph.stored(tmp_path)

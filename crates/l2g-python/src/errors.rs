@@ -4,6 +4,9 @@
 //! a `ValueError` or an `OSError`; here they get their messages. An error that only passes
 //! another one on is raised as that other one.
 
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
+
 use local2global::align::{AlignError, AlignFilesError};
 use local2global::config::ConfigError;
 use local2global::embed::EmbedError;
@@ -17,7 +20,7 @@ use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::pipeline::PipelineError;
 use local2global::run_dir::FileError;
-use pyo3::PyErr;
+use pyo3::{PyErr, PyResult};
 
 /// The classes in Python.
 pub(crate) mod class {
@@ -30,11 +33,26 @@ pub(crate) mod class {
     pyo3::import_exception!(local2global.errors, FileError);
     pyo3::import_exception!(local2global.errors, GraphError);
     pyo3::import_exception!(local2global.errors, HoldOutError);
+    pyo3::import_exception!(local2global.errors, InternalError);
     pyo3::import_exception!(local2global.errors, PartitionError);
     pyo3::import_exception!(local2global.errors, PatchError);
     pyo3::import_exception!(local2global.errors, PipelineError);
     pyo3::import_exception!(local2global.errors, ReadError);
     pyo3::import_exception!(local2global.errors, StoreError);
+}
+
+/// Does something outside of [`Work`](crate::work::Work); a panic is raised as an `InternalError`.
+pub(crate) fn caught<T>(job: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    // Nothing that the job has changed is used after a panic.
+    panic::catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|payload| Err(internal_error(&*payload)))
+}
+
+/// The exception of a panic: a bug of this library, and no fault of the caller.
+pub(crate) fn internal_error(payload: &(dyn Any + Send)) -> PyErr {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("a panic without a message");
+    class::InternalError::new_err(format!("this is a bug of local2global: {text}"))
 }
 
 /// An error that Python can catch.

@@ -1,6 +1,8 @@
 //! Stage 6: how good is it.
 
+use local2global::evaluate::link_prediction::auc_of_edges;
 use local2global::evaluate::{ByContender, Contender, Coordinates};
+use local2global::graph::NodeId;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -28,6 +30,31 @@ pub(crate) fn evaluate<'py>(
         local2global::evaluate::evaluate(graph, &embeddings, &config.evaluate, config.seed, progress)
     })?;
     to_python(py, &scores)
+}
+
+/// The AUC of an embedding on edges, given by the rows of their ends, against as many pairs that are
+/// neither edges of the graph nor given.
+#[pyfunction]
+#[pyo3(signature = (graph, embedding, edges, settings, threads=None))]
+pub(crate) fn link_auc(
+    py: Python<'_>,
+    graph: &Graph,
+    embedding: PyReadonlyArray2<'_, f32>,
+    edges: PyReadonlyArray2<'_, u64>,
+    settings: &Settings,
+    threads: Option<usize>,
+) -> PyResult<f64> {
+    let (coordinates, edges) = (coordinates(&embedding)?, edges.as_array());
+    if edges.ncols() != 2 {
+        return Err(PyValueError::new_err(format!(
+            "edges have {} columns; they must have two",
+            edges.ncols()
+        )));
+    }
+    let pairs: Vec<_> = edges.rows().into_iter().map(|row| [NodeId(row[0]), NodeId(row[1])]).collect();
+    let (graph, config) = (graph.graph(), &settings.config);
+    Work::new(threads, None)
+        .run(py, |_| auc_of_edges(graph, coordinates, &pairs, &config.evaluate, config.seed))
 }
 
 fn contender(name: &str) -> PyResult<Contender> {

@@ -3,21 +3,21 @@
 use std::path::PathBuf;
 
 use local2global::graph::arrays::{EdgeArrays, GraphArrays, load_arrays};
-use local2global::graph::features::{DenseFeatures, SparseFeatures};
 use local2global::graph::io::ReadError;
-use local2global::graph::labels::LabelKind;
 use local2global::graph::load::{GraphConfig, Loaded};
-use local2global::graph::{Features, Labels, NodeId, NodeIds, Targets, builtin, store};
+use local2global::graph::{Features, NodeId, NodeIds, Targets, builtin, store};
 use local2global::progress::Progress;
 use local2global::run_dir::RunDir;
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
-use crate::arrays::{lend, matrix};
-use crate::errors::{Raise, class};
+use crate::arrays::matrix;
+use crate::errors::{Raise, caught};
 use crate::json::to_python;
+use crate::parts::{self, FeatureArrays, Ids, LabelArrays, classes_to_python};
+use crate::pickle;
 use crate::settings::Settings;
 use crate::table::read_stream;
 use crate::work::Work;
@@ -26,27 +26,6 @@ use crate::work::Work;
 #[pyclass(frozen, module = "local2global._native")]
 pub(crate) struct Graph {
     pub(crate) loaded: Loaded,
-}
-
-/// What the caller says about the nodes.
-#[derive(FromPyObject)]
-pub(crate) enum Ids<'py> {
-    Integers(PyReadonlyArray1<'py, u64>),
-    Names(Vec<String>),
-}
-
-/// Features: a matrix, or the parts of a sparse one and its number of columns.
-#[derive(FromPyObject)]
-pub(crate) enum FeatureArrays<'py> {
-    Dense(Bound<'py, PyArray2<f32>>),
-    Sparse(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f32>>, usize),
-}
-
-/// Labels: a class for each node, or a row of zeros and ones.
-#[derive(FromPyObject)]
-pub(crate) enum LabelArrays<'py> {
-    Single(PyReadonlyArray1<'py, i32>),
-    Multi(PyReadonlyArray2<'py, u8>),
 }
 
 #[pymethods]
@@ -88,9 +67,9 @@ impl Graph {
         let parts = GraphArrays {
             edges,
             num_nodes,
-            ids: ids.map(node_ids).transpose()?,
-            features: features.map(self::features).transpose()?,
-            labels: labels.map(self::labels).transpose()?,
+            ids: ids.map(parts::node_ids).transpose()?,
+            features: features.map(parts::features).transpose()?,
+            labels: labels.map(parts::labels).transpose()?,
         };
         let work = Work::new(threads, progress);
         Self::make(py, settings, work, |config, progress| load_arrays(parts, config, progress))
@@ -112,8 +91,8 @@ impl Graph {
             edges: EdgeArrays::Table(Box::new(read_stream(table)?)),
             num_nodes: None,
             ids: None,
-            features: features.map(self::features).transpose()?,
-            labels: labels.map(self::labels).transpose()?,
+            features: features.map(parts::features).transpose()?,
+            labels: labels.map(parts::labels).transpose()?,
         };
         let work = Work::new(threads, progress);
         Self::make(py, settings, work, |config, progress| load_arrays(parts, config, progress))
@@ -187,11 +166,7 @@ impl Graph {
     /// The class of each node, -1 where it is not known; or rows of zeros and ones; or None.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(labels) = self.graph().labels() else { return Ok(None) };
-        Ok(Some(match labels.kind() {
-            LabelKind::Single(classes) => PyArray1::from_slice(py, classes).into_any(),
-            LabelKind::Multi(rows) => matrix(py, rows.to_vec(), labels.num_classes())?.into_any(),
-        }))
+        self.graph().labels().map(|labels| classes_to_python(py, labels)).transpose()
     }
 
     /// Counts of the graph, and of what was left out of it.
@@ -203,16 +178,28 @@ impl Graph {
     /// The graph that some nodes induce, given by ascending row numbers.
     fn subgraph(&self, py: Python<'_>, nodes: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
         let nodes = self.check_nodes(nodes.as_slice()?)?;
-        let graph = py.detach(|| self.graph().subgraph(&nodes));
+        let graph = py.detach(|| caught(|| Ok(self.graph().subgraph(&nodes))))?;
         let summary = self.loaded.summary.of_part(&graph);
         Ok(Self { loaded: Loaded { graph, summary, ..self.loaded.clone() } })
+    }
+
+    /// How a pickle brings the graph back: [`Graph::restore`], and all there is of the graph.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        let state = pickle::state(slf.py(), &slf.get().loaded)?;
+        Ok((slf.get_type().getattr("restore")?, (state,)))
+    }
+
+    /// The graph of a pickle.
+    #[staticmethod]
+    fn restore(state: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self { loaded: caught(|| pickle::restore(state))? })
     }
 }
 
 impl Graph {
     /// The graph of a run; its arrays are mapped, not read.
     pub(crate) fn stored(run: &RunDir) -> PyResult<Self> {
-        let (graph, description) = store::open(&run.graph()).map_err(Raise::raise)?;
+        let (graph, description) = caught(|| store::open(&run.graph()).map_err(Raise::raise))?;
         Ok(Self { loaded: Loaded { graph, summary: description.summary, seconds: Default::default() } })
     }
 
@@ -245,42 +232,6 @@ impl Graph {
                 let needed = format!("needed nodes below {}, strictly ascending", self.graph().num_nodes());
                 Err(PyValueError::new_err(needed))
             }
-        }
-    }
-}
-
-fn node_ids(ids: Ids<'_>) -> PyResult<NodeIds> {
-    Ok(match ids {
-        Ids::Integers(ids) => NodeIds::Integers(ids.as_slice()?.to_vec().into()),
-        Ids::Names(names) => NodeIds::Strings(names.iter().collect()),
-    })
-}
-
-fn features(features: FeatureArrays<'_>) -> PyResult<Features> {
-    match features {
-        FeatureArrays::Dense(values) => {
-            let &[rows, columns] = values.shape() else { unreachable!("the array has two axes") };
-            let dense = DenseFeatures::new(rows, columns, lend(&values)?).map_err(Raise::raise)?;
-            Ok(Features::Dense(dense))
-        }
-        FeatureArrays::Sparse(offsets, columns, values, width) => {
-            let sparse = SparseFeatures::new(width, lend(&offsets)?, lend(&columns)?, lend(&values)?)
-                .map_err(Raise::raise)?;
-            sparse.check_rows().map_err(Raise::raise)?;
-            Ok(Features::Sparse(sparse))
-        }
-    }
-}
-
-fn labels(labels: LabelArrays<'_>) -> PyResult<Labels> {
-    match labels {
-        LabelArrays::Single(classes) => Ok(Labels::single(classes.as_slice()?.to_vec().into(), Vec::new())),
-        LabelArrays::Multi(rows) => {
-            let num_classes = rows.shape()[1];
-            if num_classes == 0 {
-                return Err(class::GraphError::new_err("labels have no columns"));
-            }
-            Ok(Labels::multi(rows.as_slice()?.to_vec().into(), num_classes, Vec::new()))
         }
     }
 }

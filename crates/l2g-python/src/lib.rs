@@ -9,6 +9,8 @@ mod align;
 
 mod arrays;
 
+mod command_line;
+
 mod embed;
 
 mod errors;
@@ -21,7 +23,11 @@ mod json;
 
 mod partition;
 
+mod parts;
+
 mod patch;
+
+mod pickle;
 
 mod pipeline;
 
@@ -39,9 +45,11 @@ mod _native {
     #[pymodule_export]
     use crate::align::{Alignment, align};
     #[pymodule_export]
+    use crate::command_line::main;
+    #[pymodule_export]
     use crate::embed::embed_patches;
     #[pymodule_export]
-    use crate::evaluate::evaluate;
+    use crate::evaluate::{evaluate, link_auc};
     #[pymodule_export]
     use crate::graph::Graph;
     #[pymodule_export]
@@ -54,6 +62,8 @@ mod _native {
     use crate::run_folder::{RunFolder, patch_name, read_coordinates, read_record, write_coordinates};
     #[pymodule_export]
     use crate::settings::Settings;
+    #[pymodule_export]
+    use crate::work::panic_at_work;
 
     /// The version of the engine.
     #[pymodule_export]

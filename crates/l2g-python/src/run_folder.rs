@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use local2global::align::diagnostics::Diagnostics;
 use local2global::npy;
 use local2global::partition::PartitionReport;
-use local2global::patch::{read_patches, read_report};
+use local2global::patch::{PatchError, read_patches, read_report};
 use local2global::run_dir::{self, EmbeddingFolder, RunDir, read_json, write_array, write_json};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::matrix;
-use crate::errors::{Raise, class};
+use crate::errors::{Raise, caught, class};
 use crate::graph::Graph;
 use crate::json::to_python;
 use crate::patch::Patches;
@@ -43,9 +43,9 @@ impl RunFolder {
 
     /// The patches, and what `patch` found.
     fn patches(&self, py: Python<'_>) -> PyResult<Patches> {
-        py.detach(|| Ok((read_patches(&self.run)?, read_report(&self.run)?)))
-            .map(|(patches, report)| Patches::new(patches, report))
-            .map_err(|error: local2global::patch::PatchError| error.raise())
+        let read = || -> Result<_, PatchError> { Ok((read_patches(&self.run)?, read_report(&self.run)?)) };
+        let (patches, report) = py.detach(|| caught(|| read().map_err(Raise::raise)))?;
+        Ok(Patches::new(patches, report))
     }
 
     /// What `patch` found.

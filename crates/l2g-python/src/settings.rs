@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use toml::{Table, Value};
 
-use crate::errors::Raise;
+use crate::errors::{Raise, caught};
 use crate::json::to_python;
 
 /// All settings of a run, checked, defaults filled in.
@@ -23,7 +23,7 @@ impl Settings {
     #[pyo3(signature = (tables=None, seed=0))]
     fn new(tables: Option<&Bound<'_, PyDict>>, seed: u64) -> PyResult<Self> {
         let table = tables.map(table).transpose()?.unwrap_or_default();
-        let mut config = Config::new(&table.to_string(), &[]).map_err(Raise::raise)?;
+        let mut config = caught(|| Config::new(&table.to_string(), &[]).map_err(Raise::raise))?;
         config.seed = Seed(seed);
         Ok(Self { config })
     }

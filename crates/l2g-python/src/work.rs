@@ -17,7 +17,7 @@ use local2global::progress::Progress;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::errors::Raise;
+use crate::errors::{Raise, internal_error};
 
 /// How often the caller looks up while it waits.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -64,7 +64,10 @@ impl Work {
             (worker.join(), raised)
         });
         raised?;
-        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(Raise::raise)
+        match result {
+            Ok(outcome) => outcome.map_err(Raise::raise),
+            Err(panic) => Err(internal_error(&*panic)),
+        }
     }
 
     /// Waits for the worker; when something is raised, asks it to stop first.
@@ -88,6 +91,12 @@ impl Work {
         }
         Ok(())
     }
+}
+
+/// Panics on a thread of its own, as a bug in the library would: for the tests.
+#[pyfunction]
+pub(crate) fn panic_at_work(py: Python<'_>, text: String) -> PyResult<()> {
+    Work::new(Some(1), None).run(py, |_| -> PyResult<()> { panic!("{text}") })
 }
 
 /// Wakes the caller when the worker is done, or has panicked.
