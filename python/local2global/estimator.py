@@ -18,11 +18,15 @@ from . import _native
 from .embedders import Embedder, embed_with
 from .graph import Graph
 from .inputs import as_graph
+from .links import pairs_among
 from .patches import GraphPatch
 from .progress import Progress, Report, reporting
-from .settings import make_settings, merge, seed_of
+from .scikit import estimator_tags, not_fitted
+from .settings import count_of, make_settings, merge, seed_of, threads_of
+from .stages import DEFAULT_DIM, evaluate
 
 __all__ = ["Local2Global"]
+
 
 class Local2Global:
     """Embed a graph in overlapping patches, and stitch the patches into one embedding.
@@ -30,7 +34,7 @@ class Local2Global:
     Parameters
     ----------
     dim
-        How many coordinates each node gets.
+        How many coordinates each node gets; 128 by default.
     method
         How patches are embedded: `"auto"` (`"hops"` with features, `"walks"` without, or what
         validation clearly prefers), `"both"`, `"vgae"`, `"gae"`, `"dgi"`, `"spectral"` or
@@ -52,6 +56,8 @@ class Local2Global:
         clusters, but at least `max(dim + 1, 32)`.
     component
         `"largest"` keeps the largest connected component, `"all"` everything.
+    n_components
+        Another name for `dim`, as in scikit-learn; give one of the two.
     settings
         Any other setting by table and key, as in `run.toml`:
         `{"align": {"weights": "robust"}}` or `{"patch.degree": 5}`.
@@ -80,8 +86,12 @@ class Local2Global:
     seed_
         The seed that was used.
 
-    There is no `transform`: an embedding belongs to the nodes it was made for, and a node
-    that was not there has none.
+    An embedding belongs to the nodes it was made for, and a node that was not there has none:
+    `transform` gives the rows of the graph that was fitted, and refuses any other.
+
+    In scikit-learn, the samples are edges. `score` is the AUC of edges, and a search with
+    cross-validation is given an array of edges, E x 2: each fold is fitted without some of the
+    edges and scored on those. A pickle holds everything, the graph too.
 
     Examples
     --------
@@ -104,7 +114,7 @@ class Local2Global:
 
     def __init__(
         self,
-        dim: int = 128,
+        dim: Optional[int] = None,
         method: str = "auto",
         patches: Union[int, str, ArrayLike] = "auto",
         random_state: Optional[int] = 0,
@@ -116,6 +126,7 @@ class Local2Global:
         runs: Optional[int] = None,
         min_overlap: Optional[int] = None,
         component: str = "largest",
+        n_components: Optional[int] = None,
         settings: Optional[Mapping[str, Any]] = None,
         run_dir: Union[str, PathLike[str], None] = None,
         threads: Optional[int] = None,
@@ -132,6 +143,7 @@ class Local2Global:
         self.runs = runs
         self.min_overlap = min_overlap
         self.component = component
+        self.n_components = n_components
         self.settings = settings
         self.run_dir = run_dir
         self.threads = threads
@@ -144,23 +156,20 @@ class Local2Global:
 
         `y` is ignored; it is there for scikit-learn.
         """
-        self.seed_ = seed_of(self.random_state)
+        seed = seed_of(self.random_state)
         tables = self._tables()
+        threads = threads_of(self.threads)
         make_settings(tables)
         with reporting(self.progress) as report, self._folder() as folder:
-            options = {"features": features, "labels": labels}
-            self.graph_ = as_graph(
-                graph,
-                random_state=self.seed_,
-                threads=self.threads,
-                progress=None if report is None else lambda event: report(*event),
-                **{**tables["graph"], **{key: it for key, it in options.items() if it is not None}},
-            )
-            settings = self._run_settings(tables, folder, graph)
-            embed = None if self.embedder is None else lambda: self._embed(folder, report)
-            native = self.graph_.native
-            stages = _native.run(native, settings, folder, embed, self.threads, report)
+            whole = self._read_graph(graph, features, labels, seed, report)
+            settings = self._run_settings(tables, folder, graph, whole, seed)
+            embed = None
+            if self.embedder is not None:
+                made = (whole, tables["embed"]["dim"], seed)
+                embed = lambda: self._embed(made, folder, report)  # noqa: E731
+            stages = _native.run(whole.native, settings, folder, embed, threads, report)
             self._read(folder, stages)
+        self.graph_, self.nodes_, self.seed_ = whole, whole.nodes, seed
         return self
 
     def fit_transform(
@@ -168,6 +177,49 @@ class Local2Global:
     ) -> NDArray[np.float32]:
         """Embed a graph, and give one row per node of `nodes_`."""
         return self.fit(graph, y, features=features, labels=labels).embedding_
+
+    def transform(
+        self, graph: Any, *, features: Any = None, labels: Any = None
+    ) -> NDArray[np.float32]:
+        """Give the rows of the graph that was fitted; any other graph is refused.
+
+        So it can be a step of a scikit-learn `Pipeline`. Nodes, edges and weights are compared.
+        """
+        fitted = self.graph_
+        given = self._read_graph(graph, features, labels, self.seed_, None)
+        if not (given is fitted or given.has_same_edges(fitted)):
+            raise ValueError(
+                f"{given!r} is not the graph that was fitted, {fitted!r}; an embedding belongs to "
+                "the nodes it was made for: use fit_transform"
+            )
+        return self.embedding_
+
+    def score(self, graph: Any = None, y: object = None) -> float:
+        """Give the AUC of edges: how often one scores higher than a pair that is no edge.
+
+        `graph` is anything that `read_graph` takes, such as an array of edges, E x 2. Its edges
+        between nodes that were embedded are compared with as many pairs that are neither among
+        them nor in the graph that was fitted. Without `graph`, the edges are those that
+        `hold_out` has held out, or else those of the graph that was fitted. The score of a pair
+        is the setting `evaluate.score`, the inner product by default. `y` is ignored.
+        """
+        fitted, tables = self.graph_, self._tables()
+        if graph is None:
+            task = "link-prediction" if fitted.summary.get("held_out_edges") else "reconstruction"
+            options = {**tables.get("evaluate", {}), "tasks": [task]}
+            scores = evaluate(
+                fitted, self.embedding_, random_state=self.seed_, threads=self.threads, **options
+            )
+            return float(scores[task.replace("-", "_")]["auc"]["l2g"])
+        settings = make_settings(tables, random_state=self.seed_)
+        others = ("component", "hold_out", "features", "labels")
+        options = {key: it for key, it in tables["graph"].items() if key not in others}
+        options["component"] = "all"
+        pairs = pairs_among(self.nodes_, as_graph(graph, threads=self.threads, **options))
+        if not len(pairs):
+            raise ValueError("no edge of the graph to score joins two nodes that were embedded")
+        threads = threads_of(self.threads)
+        return _native.link_auc(fitted.native, self.embedding_, pairs, settings, threads)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give all parameters by name."""
@@ -192,45 +244,69 @@ class Local2Global:
         ]
         return f"Local2Global({', '.join(changed)})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the graph behind: it belongs to this process."""
-        return {name: value for name, value in vars(self).items() if name != "graph_"}
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that graphs are no matrices."""
+        return estimator_tags()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is an embedding."""
+        return "embedding_" in vars(self)
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name in ("transform", "predict"):
-            raise AttributeError(
-                f"Local2Global has no {name}: an embedding belongs to the nodes it was made for; "
-                "use fit_transform"
-            )
         if name in Local2Global.__annotations__:
-            raise AttributeError(f"this Local2Global is not fitted yet; `{name}` comes with fit")
+            raise not_fitted(f"this Local2Global is not fitted yet; `{name}` comes with fit")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _tables(self) -> dict[str, Any]:
         """Give the settings that do not depend on the graph."""
         own = {
             "graph": {"component": self.component},
-            "patch": {"min_overlap": self.min_overlap},
+            "patch": {"min_overlap": count_of(self.min_overlap, "min_overlap", None)},
             "embed": {
-                "dim": self.dim,
+                "dim": self._dim(),
                 "method": self.method,
-                "epochs": self.epochs,
+                "epochs": count_of(self.epochs, "epochs", None),
                 "hidden": self.hidden,
                 "learning_rate": self.learning_rate,
-                "runs": self.runs,
+                "runs": count_of(self.runs, "runs", None),
             },
         }
         return merge(own, self.settings)
 
-    def _run_settings(self, tables: dict[str, Any], folder: Path, source: Any) -> _native.Settings:
-        more: dict[str, Any] = {"partition": self._partition(folder)}
+    def _dim(self) -> int:
+        """Give the dimension, by either of its names."""
+        dim = count_of(self.dim, "dim")
+        components = count_of(self.n_components, "n_components")
+        if dim is not None and components not in (None, dim):
+            raise ValueError(
+                f"dim is {dim}, but n_components is {components}; they are the same, give one"
+            )
+        return int(dim or components or DEFAULT_DIM)
+
+    def _read_graph(
+        self, graph: Any, features: Any, labels: Any, seed: int, report: Optional[Report]
+    ) -> Graph:
+        options = {"features": features, "labels": labels}
+        return as_graph(
+            graph,
+            random_state=seed,
+            threads=threads_of(self.threads),
+            progress=None if report is None else lambda event: report(*event),
+            **merge(self._tables()["graph"], options),
+        )
+
+    def _run_settings(
+        self, tables: dict[str, Any], folder: Path, source: Any, graph: Graph, seed: int
+    ) -> _native.Settings:
+        more: dict[str, Any] = {"partition": self._partition(folder, graph)}
         if isinstance(source, (str, PathLike)):
             more["graph"] = {"input": str(source)}
         if self.embedder is not None:
-            more["embed"] = {"method": "given", "coordinates": str(_native.RunFolder(folder).given_coordinates)}
-        return make_settings(tables, more, random_state=self.seed_)
+            coordinates = _native.RunFolder(folder).given_coordinates
+            more["embed"] = {"method": "given", "coordinates": str(coordinates)}
+        return make_settings(tables, more, random_state=seed)
 
-    def _partition(self, folder: Path) -> dict[str, Any]:
+    def _partition(self, folder: Path, graph: Graph) -> dict[str, Any]:
         """Give the settings that follow from `patches`."""
         patches = self.patches
         if isinstance(patches, str):
@@ -238,8 +314,8 @@ class Local2Global:
                 raise ValueError(f"patches is {patches!r}; it must be a number, 'auto' or clusters")
             return {}
         if np.ndim(patches) == 0:
-            return {"clusters": patches}
-        clusters = self.graph_.rows_of_caller(np.asarray(patches), "patches")
+            return {"clusters": count_of(patches, "patches")}
+        clusters = graph.rows_of_caller(np.asarray(patches), "patches")
         # Other clusters are another file, so that a run notices.
         digest = hashlib.blake2b(repr(clusters.tolist()).encode(), digest_size=8).hexdigest()
         folder.mkdir(parents=True, exist_ok=True)
@@ -259,7 +335,6 @@ class Local2Global:
         """Read what a run has left."""
         run = _native.RunFolder(folder)
         self.embedding_ = run.embedding()
-        self.nodes_ = self.graph_.nodes
         self.diagnostics_ = run.diagnostics()
         self.report_ = {
             "partition": run.partition_report(),
@@ -267,23 +342,24 @@ class Local2Global:
             "stages": stages,
         }
 
-    def _embed(self, folder: Path, report: Optional[Report]) -> None:
-        """Call the embedder for each patch of the run folder."""
+    def _embed(self, made: tuple[Graph, int, int], folder: Path, report: Optional[Report]) -> None:
+        """Call the embedder for each patch of the run folder; `made` is graph, dim and seed."""
         assert self.embedder is not None
+        graph, dim, seed = made
         run = _native.RunFolder(folder)
-        made = run.patches()
+        native = run.patches()
         patches = (
             GraphPatch(
-                self.graph_,
+                graph,
                 number,
-                made.nodes(number),
-                made.weights(number),
-                self.dim,
-                self.seed_,
+                native.nodes(number),
+                native.weights(number),
+                dim,
+                seed,
             )
-            for number in range(len(made))
+            for number in range(len(native))
         )
-        embed_with(self.embedder, patches, len(made), Path(run.given_coordinates), report)
+        embed_with(self.embedder, patches, len(native), Path(run.given_coordinates), report)
 
 
 def _parameters() -> dict[str, Any]:

@@ -51,7 +51,8 @@ def test_it_can_be_copied_and_pickled():
     loaded = pickle.loads(pickle.dumps(model))
     assert np.array_equal(loaded.embedding_, model.embedding_)
     assert loaded.get_params() == model.get_params()
-    assert not hasattr(loaded, "graph_")
+    assert loaded.graph_.has_same_edges(model.graph_)
+    assert loaded.score() == model.score()
 
 
 def test_string_names_in_five_lines():
@@ -88,11 +89,17 @@ def test_no_seed_is_a_fresh_one_that_can_be_repeated():
     assert small(random_state=None).fit(graph()).seed_ != model.seed_
 
 
-def test_there_is_no_transform():
+def test_a_fit_that_fails_leaves_the_earlier_one():
+    model = small(method="spectral").fit(graph())
+    before = (model.embedding_, model.graph_, model.nodes_)
+    with pytest.raises(l2g.PartitionError):
+        model.set_params(patches=999).fit(graph(200))
+    assert (model.embedding_, model.graph_, model.nodes_) == before
+
+
+def test_what_comes_with_fit_is_not_there_before():
     model = small()
-    assert not hasattr(model, "transform")
-    with pytest.raises(AttributeError, match="use fit_transform"):
-        model.transform(graph())
+    assert not hasattr(model, "predict")
     with pytest.raises(AttributeError, match="not fitted yet"):
         _ = model.embedding_
 
@@ -197,6 +204,17 @@ def test_settings_reach_every_stage():
         ({"patches": 301}, l2g.PartitionError, "301 clusters were asked for"),
         ({"epochs": 0}, l2g.EmbedError, "`embed.epochs` is 0; needed at least 1"),
         ({"min_overlap": 2}, l2g.PatchError, "patch.min_overlap is 2"),
+        ({"dim": 0}, ValueError, "dim is 0; it must be at least 1"),
+        ({"dim": True}, TypeError, "dim is a bool; it must be an integer"),
+        ({"dim": 2.0}, TypeError, "dim is a float; it must be an integer"),
+        ({"dim": None, "n_components": 0}, ValueError, "n_components is 0"),
+        ({"patches": True}, TypeError, "patches is a bool; it must be an integer"),
+        ({"patches": 0}, ValueError, "patches is 0; it must be at least 1"),
+        ({"epochs": True}, TypeError, "epochs is a bool; it must be an integer"),
+        ({"runs": False}, TypeError, "runs is a bool; it must be an integer"),
+        ({"min_overlap": np.True_}, TypeError, "min_overlap is a bool"),
+        ({"threads": -1}, ValueError, "threads is -1; it must be from 1 to 1024"),
+        ({"random_state": True}, TypeError, "random_state is a bool"),
         ({"random_state": -1}, ValueError, "random_state is -1"),
         ({"random_state": "x"}, TypeError, "random_state is a str"),
         ({"run_dir": "/proc/nowhere"}, l2g.FileError, "could not create"),
