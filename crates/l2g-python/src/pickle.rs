@@ -73,8 +73,6 @@ pub(crate) fn restore(state: &Bound<'_, PyDict>) -> PyResult<Loaded> {
     };
     let graph = Graph::from_rows(offsets, targets, needed(state, "symmetric")?).map_err(Raise::raise)?;
     let graph = attached(graph, state)?;
-    // Counted again: JSON need not give numbers back to the last digit.
-    let summary = summary.of_part(&graph);
     Ok(Loaded { graph, summary, seconds: Default::default() })
 }
 
