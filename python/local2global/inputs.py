@@ -379,11 +379,18 @@ def _from_tuples(pairs: list[Any]) -> Optional[_Edges]:
         # 1, 1.0 and True are one key of a dictionary, and may be one node; "1" is another.
         rows: dict[Any, int] = {}
         numbers = [rows.setdefault(end, len(rows)) for end in ends]
+        _check_names(rows)
         columns = np.array(numbers, dtype=np.uint64).reshape(-1, 2).T.copy()
         edges = _Edges(columns[0], columns[1], nodes=list(rows))
     if sizes == {3}:
         edges.weights = np.array([pair[2] for pair in pairs], dtype=np.float32)
     return edges
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    """Refuse NaN, which stands for a missing id and is not equal to itself."""
+    if any(name != name for name in names):
+        raise ValueError("node ids include NaN; every edge needs two nodes")
 
 
 def _numbered(sources: NDArray[Any], targets: NDArray[Any]) -> _Edges:
@@ -393,6 +400,7 @@ def _numbered(sources: NDArray[Any], targets: NDArray[Any]) -> _Edges:
     rows: dict[Any, int] = {}
     pairs = zip(sources.tolist(), targets.tolist())
     numbers = [rows.setdefault(name, len(rows)) for pair in pairs for name in pair]
+    _check_names(rows)
     ends = np.array(numbers, dtype=np.uint64).reshape(-1, 2)
     columns = np.ascontiguousarray(ends.T)
     return _Edges(columns[0], columns[1], nodes=list(rows))

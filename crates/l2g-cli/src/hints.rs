@@ -54,6 +54,7 @@ fn for_evaluate_error(error: &EvaluateError) -> Option<String> {
             "read the graph again with `l2g graph GRAPH --hold-out 0.1`, then repeat the stages after it"
                 .into()
         }
+        EvaluateError::Split(error) => return for_read_error(error),
         EvaluateError::NoLabels => "read the graph again with `l2g graph GRAPH --labels FILE`".into(),
         _ => return None,
     })
@@ -77,6 +78,7 @@ fn for_partition_error(error: &PartitionError) -> Option<String> {
         PartitionError::TooLarge { .. } => {
             "rerun with `--set partition.method=fennel`, which has no such limit".into()
         }
+        PartitionError::Read(error) => return for_read_error(error),
         PartitionError::Labels { .. } => "name a file with `--set partition.file=FILE`".into(),
         PartitionError::Array { .. } | PartitionError::Length { .. } => {
             "rerun `l2g partition` on this run folder".into()
@@ -188,6 +190,10 @@ fn for_read_error(error: &ReadError) -> Option<String> {
         Problem::NotNumber(_) => {
             "if the first line names the columns, add `--set graph.header=yes`; the third column is taken \
              for weights"
+                .into()
+        }
+        Problem::Terminal | Problem::EmptyStream => {
+            "pipe the graph in, as in `cat edges.txt | l2g run -`; a run that was piped in must be piped in again"
                 .into()
         }
         Problem::Folder => "name the file inside the folder".into(),

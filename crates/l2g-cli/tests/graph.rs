@@ -39,6 +39,11 @@ impl Run {
     }
 }
 
+/// 200 000 edges, more than fit into the buffers of a pipe.
+fn many_edges() -> String {
+    (0..200_000_u64).map(|edge| format!("{} {}\n", edge / 4, edge * 7919 % 50_021)).collect()
+}
+
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -80,6 +85,107 @@ fn one_and_two_threads_write_the_same_bytes() {
         let bytes = |threads: &str| fs::read(run.path().join(threads).join("1-graph").join(file)).unwrap();
         assert_eq!(bytes("1"), bytes("2"), "{file}");
     }
+}
+
+#[test]
+fn a_pipe_loses_no_edges() {
+    let run = Run::new();
+    let text = many_edges();
+    run.put("edges.txt", &text);
+    run.put("edges.csv", &text.replace(' ', ","));
+    let expected = run.json(&["graph", "edges.txt", "--json"]);
+    let through_a_pipe = |command: &str| {
+        let l2g = assert_cmd::cargo::cargo_bin!("l2g").display().to_string();
+        let script = command.replace("l2g", &l2g);
+        let output = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(run.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{script}: {}", stderr(&output));
+        let counts: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for key in ["nodes", "edges", "components", "dropped"] {
+            assert_eq!(counts[key], expected[key], "{command}: {key}");
+        }
+    };
+    through_a_pipe("cat edges.txt | l2g graph /dev/stdin --json --out a");
+    through_a_pipe("cat edges.txt | l2g graph - --json --out b");
+    through_a_pipe("gzip -c edges.txt | l2g graph - --json --out c");
+    through_a_pipe("l2g graph - --json --out d < edges.txt");
+    through_a_pipe("cat edges.csv | l2g graph - --format csv --json --out e");
+    through_a_pipe("l2g graph <(cat edges.csv) --json --out f");
+    let bytes = |out: &str| fs::read(run.path().join(out).join("1-graph/indices.npy")).unwrap();
+    assert!(["b", "c", "d", "e", "f"].iter().all(|out| bytes(out) == bytes("a")));
+}
+
+#[test]
+fn a_named_pipe_is_read_once_and_to_its_end() {
+    let run = Run::new();
+    let made = std::process::Command::new("mkfifo").arg(run.path().join("edges")).status().unwrap();
+    assert!(made.success());
+    let text = many_edges();
+    let num_nodes = text.split_whitespace().collect::<std::collections::BTreeSet<_>>().len();
+    let pipe = run.path().join("edges");
+    let writer = std::thread::spawn(move || fs::write(pipe, text).unwrap());
+    let counts = run.json(&["graph", "edges", "--component", "all", "--json", "--out", "out"]);
+    writer.join().unwrap();
+    assert_eq!(counts["nodes"], num_nodes);
+}
+
+#[test]
+fn arrays_and_archives_come_through_pipes_too() {
+    let run = Run::new();
+    let output = run.l2g(&["generate", "ring", "--nodes", "500", "--out", "ring.npz", "--quiet"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let bytes = fs::read(run.path().join("ring.npz")).unwrap();
+    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+    command.current_dir(run.path()).args(["graph", "-", "--json"]).write_stdin(bytes);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let counts: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(counts["nodes"], 500);
+    assert!(run.path().join("runs/stdin/1-graph/graph.json").exists());
+}
+
+#[test]
+fn a_run_from_standard_input_is_read_again_and_keeps_what_is_the_same() {
+    let run = Run::new();
+    let ring = |nodes: usize| -> String {
+        (0..nodes).map(|node| format!("{node} {}\n", (node + 1) % nodes)).collect()
+    };
+    let piped = |text: String| {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+        let settings = ["--set", "embed.method=spectral", "--set", "embed.dim=4"];
+        command.current_dir(run.path()).args(["run", "-", "--out", "out", "--json"]).args(settings);
+        command.write_stdin(text).output().unwrap()
+    };
+    let outcomes = |text: String| {
+        let output = piped(text);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let reasons = record["stages"].as_array().unwrap().iter().map(|stage| stage["reason"].clone());
+        reasons.collect::<Vec<Value>>()
+    };
+    assert!(outcomes(ring(400)).iter().all(|reason| reason == "not done yet"));
+    let again = outcomes(ring(400));
+    assert_eq!(again[0], "standard input is read anew");
+    assert!(again[1..].iter().all(Value::is_null), "{again:?}");
+    let other = outcomes(ring(500));
+    assert_eq!(other[1], "graph has changed");
+    let settings = fs::read_to_string(run.path().join("out/run.toml")).unwrap();
+    assert!(settings.contains("input = \"-\""), "{settings}");
+    let forgotten = piped(String::new());
+    assert_eq!(forgotten.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&forgotten.stdout);
+    assert!(message.contains("standard input: nothing came through"), "{message}");
+    assert!(stderr(&forgotten).contains("must be piped in again"), "{}", stderr(&forgotten));
+}
+
+#[test]
+fn a_folder_does_not_hide_a_built_in_graph() {
+    let run = Run::new();
+    fs::create_dir(run.path().join("cora")).unwrap();
+    assert_eq!(run.json(&["graph", "cora", "--json"])["nodes"], 2485);
 }
 
 #[test]

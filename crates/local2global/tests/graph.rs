@@ -121,7 +121,9 @@ fn same_graph_in_all_formats(files: &Files) -> Vec<PathBuf> {
         files.put("a.txt", text),
         files.put("comments.txt", format!("# c\n% d\n\n{text}\n# end")),
         files.put("windows.txt", text.replace('\n', "\r\n")),
+        files.put("mac.txt", text.replace('\n', "\r")),
         files.put("bom.txt", format!("\u{feff}{text}")),
+        files.put("far.txt", format!("{}\n{}{text}", "%".repeat(300_000), "# comment\n".repeat(200_000))),
         files.put("a.csv", text.replace(' ', ",")),
         files.put("header.csv", format!("source,target\n{}", text.replace(' ', ","))),
         files.put(
@@ -259,6 +261,33 @@ fn rows_in_order_keep_isolated_nodes() {
 }
 
 #[test]
+fn rows_of_indicators_stay_what_they_are() {
+    let files = Files::new();
+    let edges = files.put("e.txt", "0 1\n1 2\n");
+    let with = |labels: PathBuf| GraphConfig { labels: Some(labels), ..everything() };
+    for (name, values) in [("one_hot.npy", [1_u8, 0, 0, 1, 1, 0]), ("several.npy", [1, 1, 0, 0, 0, 1])] {
+        let labels = files.array(name, &[3, 2], &values);
+        let graph = load(&edges, &with(labels), &Silent).unwrap().graph;
+        assert_eq!(graph.labels().unwrap().kind(), &LabelKind::Multi(values.to_vec().into()), "{name}");
+    }
+    let other = files.array("counts.npy", &[3, 2], &[1_u8, 0, 0, 2, 1, 0]);
+    assert_eq!(error_with(&edges, &with(other)), "counts.npy: value 2 at position 3 is neither 0 nor 1");
+    let floats = files.array("floats.npy", &[3, 2], &[1.0_f32, 0.0, 0.0, 1.0, 1.0, 0.0]);
+    assert_eq!(error_with(&edges, &with(floats)), "floats.npy: array has type <f4, needed integers");
+    let text = files.put("rows.csv", "1,0,0\n0,1,0\n0,0,1\n");
+    assert_eq!(error_with(&edges, &with(text)), "rows.csv:1: expected 2 fields, found 3");
+}
+
+#[test]
+fn labels_of_other_nodes_are_counted() {
+    let files = Files::new();
+    let config = GraphConfig { labels: Some(files.put("y.txt", "1 a\n7 b\n")), ..everything() };
+    let loaded = load(&files.put("e.txt", "0 1\n"), &config, &Silent).unwrap();
+    assert_eq!(loaded.summary.dropped.labels, 1);
+    assert_eq!(loaded.graph.labels().unwrap().class_names(), ["a"]);
+}
+
+#[test]
 fn unknown_labels_stay_unknown() {
     let files = Files::new();
     let config = GraphConfig { labels: Some(files.put("y.txt", "1 a\n")), ..everything() };
@@ -278,6 +307,10 @@ fn bad_text_is_named_with_its_line() {
     assert_eq!(at("f.txt", "1 1\n"), "f.txt: found no edges");
     assert_eq!(at("g.txt", "1 2\n\0\0\0"), "g.txt: found a zero byte, so this is not text");
     assert_eq!(at("h.csv", "a,b\n\"c,d\n"), "h.csv:2: file is cut off or damaged: a quote is not closed");
+    assert_eq!(at("k.txt", &"1 ".repeat(1 << 20)), "k.txt:1: line is longer than 1048576 bytes");
+    let error = at("l.txt", &format!("{}\n2 3\n", "1 ".repeat(150_000)));
+    assert_eq!(error, "l.txt:1: expected 2 or 3 fields, found 150000");
+    assert_eq!(at("m.txt", "1 2 3\n1 2\r3\n"), "m.txt:2: found a carriage return inside a line");
     // Far into the file, in a later block.
     let long = "1 2\n".repeat(600_000) + "1 x\n";
     assert_eq!(at("i.txt", &long), "i.txt:600001: node id `x` is not a plain integer, as the others are");

@@ -74,15 +74,16 @@ enum ComponentArg {
 /// that lies as NAME.npz in `--data DIR`, or a file: an edge list as text, CSV or TSV
 /// (`source target [weight]`, `#` comments, .gz and .zst), a Parquet table with the columns
 /// src, dst[, weight], a .npy edge index (2 x E or E x 2), a .npz archive (gnn-benchmark,
-/// scipy CSR or edge_index), or a Matrix Market file.
+/// scipy CSR or edge_index), or a Matrix Market file. `-` is standard input; from a pipe, the
+/// first bytes or `--format` tell the format.
 ///
 /// Edges are put into both directions, duplicates are merged, self-loops are dropped, and
 /// the largest connected component is kept. Node ids, integers or names, are kept beside it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g graph cora\n  l2g graph edges.csv.gz --out runs/mine \
-    --features x.npy\n  l2g graph web.txt --component all --json")]
+    --features x.npy\n  zcat web.gz | l2g graph - --component all --json")]
 pub(crate) struct GraphArgs {
-    /// A data set by name, or a file
+    /// A data set by name, a file, or `-` for standard input
     graph: String,
 
     /// The run folder to write into [default: runs/NAME]
@@ -164,8 +165,11 @@ fn share(text: &str) -> Result<f64, String> {
     found.ok_or_else(|| "needed a number of at least 0 and below 1".to_owned())
 }
 
-/// `runs/cora` for `cora`, `runs/edges` for `some/edges.csv.gz`.
+/// `runs/cora` for `cora`, `runs/edges` for `some/edges.csv.gz`, `runs/stdin` for `-`.
 pub(crate) fn default_folder(graph: &str) -> PathBuf {
+    if graph == "-" {
+        return PathBuf::from("runs/stdin");
+    }
     let name = Path::new(graph).file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(|| "graph".to_owned());
     let stem = name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("graph");
@@ -201,7 +205,7 @@ pub(crate) fn rows(summary: &GraphSummary) -> Vec<(&'static str, String)> {
 
 /// What the input had and the graph has not, in words.
 fn left_out(dropped: &DroppedTotals) -> Vec<String> {
-    let DroppedTotals { nodes, edges, listed } = dropped;
+    let DroppedTotals { nodes, edges, labels, listed } = dropped;
     let outside =
         format!("{} nodes and {} edges outside the largest component", grouped(*nodes), grouped(*edges));
     let counted = |count: usize, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
@@ -210,6 +214,7 @@ fn left_out(dropped: &DroppedTotals) -> Vec<String> {
         counted(listed.duplicates, "edges listed again"),
         counted(listed.self_loops, "self-loops"),
         counted(listed.zero_weights, "edges of weight 0"),
+        counted(*labels, "labels of other nodes"),
     ]
     .into_iter()
     .flatten()

@@ -33,7 +33,7 @@ use crate::output::{bytes, grouped};
     l2g run --config runs/mine/run.toml --export parquet\n  l2g run edges.tsv --dry-run"
 )]
 pub(crate) struct RunArgs {
-    /// A data set by name, or a file; `l2g graph --help` lists the formats [default: cora]
+    /// A data set by name, a file, or `-`; `l2g graph --help` lists the formats [default: cora]
     graph: Option<String>,
 
     /// The run folder [default: runs/NAME]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{Contender, Task};
 use crate::graph::NodeId;
+use crate::graph::io::ReadError;
 use crate::graph::store::StoreError;
 use crate::linalg::dense::DenseError;
 use crate::npy::NpyError;
@@ -70,21 +71,13 @@ pub enum EvaluateError {
     #[error("split has {train} labelled nodes to train on and {test} to test on, needed some of each")]
     EmptyPart { train: usize, test: usize },
 
-    /// A line of a split is not a node and its part.
-    #[error("{}:{line}: expected a node and its part, found `{text}`", path.display())]
-    SplitLine { path: PathBuf, line: usize, text: String },
+    /// A split could not be read.
+    #[error(transparent)]
+    Split(#[from] ReadError),
 
     /// A part of a split has a name that is not known.
     #[error("{}:{line}: part `{found}` is none of train, test, validation", path.display())]
-    SplitPart { path: PathBuf, line: usize, found: String },
-
-    /// A node is in two parts of a split.
-    #[error("{}:{line}: node `{node}` is already in another part", path.display())]
-    SplitTwice { path: PathBuf, line: usize, node: String },
-
-    /// A split belongs to another graph.
-    #[error("{}: none of the {nodes} nodes of the split is in the graph", path.display())]
-    SplitElsewhere { path: PathBuf, nodes: usize },
+    SplitPart { path: PathBuf, line: u64, found: String },
 
     /// A split in order has too many or too few entries.
     #[error("{}: split has {found} entries, but the graph has {needed} nodes", path.display())]

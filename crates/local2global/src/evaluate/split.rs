@@ -5,24 +5,21 @@
 //! there are two. Where nodes can have several classes, nodes are drawn as they are.
 //!
 //! A given split is a file. Text has on each line a node, by the user's own id, and its
-//! part: `train`, `test` or `validation`; `*.npy` has one such text for each node, in the
-//! order of the graph, empty where there is none. Nodes for validation, nodes without a
+//! part: `train`, `test` or `validation`, by the rules of
+//! [`graph::io::node_values`](crate::graph::io); a `.npy` array has one such text for each node, in
+//! the order of the graph, empty where there is none. Nodes for validation, nodes without a
 //! part and nodes that are not in the graph are not used.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use rand::Rng;
 use rand::seq::SliceRandom;
-use rustc_hash::FxHashMap;
 
 use super::EvaluateError;
+use crate::graph::io::{NodeValues, ValueRow};
 use crate::graph::labels::LabelKind;
 use crate::graph::{Graph, Labels, NodeId};
-use crate::npy;
-use crate::partition::given::two_fields;
-use crate::run_dir::FileError;
+use crate::npy::NpyError;
 
 /// Nodes to train on and nodes to test on, both ascending and disjoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,9 +59,15 @@ impl Split {
     /// [`EvaluateError`] with the line that is not understood, that puts a node into a second
     /// part, or if no node is in the graph.
     pub fn read(path: &Path, graph: &Graph) -> Result<Self, EvaluateError> {
-        let parts = match path.extension().is_some_and(|extension| extension == "npy") {
-            true => read_array(path, graph)?,
-            false => read_text(path, graph)?,
+        let parts = match NodeValues::open(path)? {
+            NodeValues::InOrder(array) => parts_in_order(path, array.strings(), graph)?,
+            NodeValues::Keyed(values) => {
+                let rows = graph.nodes().zip(values.one_per_node(graph.ids())?);
+                let part = |(node, row): (_, Option<&ValueRow>)| {
+                    row.map(|row| Ok((node, Part::of(&row.value, values.path(), row.line)?)))
+                };
+                rows.filter_map(part).collect::<Result<_, EvaluateError>>()?
+            }
         };
         let of_part =
             |wanted| parts.iter().filter(move |(_, part)| *part == wanted).map(|&(node, _)| node).collect();
@@ -106,7 +109,7 @@ enum Part {
 
 impl Part {
     /// The part of a name; `line` is where it stands.
-    fn of(name: &str, path: &Path, line: usize) -> Result<Self, EvaluateError> {
+    fn of(name: &str, path: &Path, line: u64) -> Result<Self, EvaluateError> {
         Ok(match name.to_ascii_lowercase().as_str() {
             "train" | "training" => Self::Train,
             "test" => Self::Test,
@@ -118,48 +121,19 @@ impl Part {
     }
 }
 
-fn read_array(path: &Path, graph: &Graph) -> Result<Vec<(NodeId, Part)>, EvaluateError> {
-    let parts = npy::open(path).and_then(|reader| reader.strings());
+/// The parts of all nodes, in their order.
+fn parts_in_order(
+    path: &Path,
+    parts: Result<Vec<String>, NpyError>,
+    graph: &Graph,
+) -> Result<Vec<(NodeId, Part)>, EvaluateError> {
     let parts = parts.map_err(|source| EvaluateError::Array { path: path.to_owned(), source })?;
     let (found, needed) = (parts.len(), graph.num_nodes());
     if found != needed {
         return Err(EvaluateError::SplitLength { path: path.to_owned(), found, needed });
     }
-    graph
-        .nodes()
-        .zip(parts)
-        .map(|(node, part)| Ok((node, Part::of(&part, path, node.index() + 1)?)))
-        .collect()
-}
-
-fn read_text(path: &Path, graph: &Graph) -> Result<Vec<(NodeId, Part)>, EvaluateError> {
-    let file = File::open(path).map_err(FileError::at("read", path))?;
-    // Looked up by node, never iterated.
-    let mut parts: FxHashMap<String, Part> = FxHashMap::default();
-    for (index, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(FileError::at("read", path))?;
-        let text = line.trim();
-        if text.is_empty() || text.starts_with('#') {
-            continue;
-        }
-        let line = index + 1;
-        let (id, part) = two_fields(text).ok_or_else(|| EvaluateError::SplitLine {
-            path: path.to_owned(),
-            line,
-            text: text.to_owned(),
-        })?;
-        let part = Part::of(part, path, line)?;
-        if parts.insert(id.to_owned(), part).is_some_and(|before| before != part) {
-            return Err(EvaluateError::SplitTwice { path: path.to_owned(), line, node: id.to_owned() });
-        }
-    }
-    let nodes = parts.len();
-    let of_node = |node: NodeId| Some((node, parts.remove(&graph.ids().get(node).to_string())?));
-    let found: Vec<_> = graph.nodes().filter_map(of_node).collect();
-    match found.is_empty() && nodes > 0 {
-        true => Err(EvaluateError::SplitElsewhere { path: path.to_owned(), nodes }),
-        false => Ok(found),
-    }
+    let part = |(node, part): (NodeId, String)| Ok((node, Part::of(&part, path, node.0 + 1)?));
+    graph.nodes().zip(parts).map(part).collect()
 }
 
 #[cfg(test)]
@@ -213,22 +187,17 @@ mod tests {
         let split = read("# who is what\nbob,Test\nann,train\neve,val\nnobody,train\n").unwrap();
         assert_eq!(split, Split { train: vec![NodeId(0)], test: vec![NodeId(1)] });
         let error = |text| read(text).unwrap_err().to_string();
-        assert!(
-            error("ann train now\n")
-                .ends_with("split.csv:1: expected a node and its part, found `ann train now`")
-        );
+        assert!(error("ann train now\n").ends_with("split.csv:1: expected 2 fields, found 3"));
         assert!(
             error("ann test\nbob exam\n")
                 .ends_with("split.csv:2: part `exam` is none of train, test, validation")
         );
         assert!(
-            error("ann test\n\nann train\n").ends_with("split.csv:3: node `ann` is already in another part")
+            error("ann test\n\nann train\n")
+                .ends_with("split.csv:3: node `ann` has `train` here, and `test` in line 1")
         );
         read("ann test\nann test\n").unwrap();
-        assert!(
-            error("1 test\n2 train\n")
-                .ends_with("split.csv: none of the 2 nodes of the split is in the graph")
-        );
+        assert!(error("1 test\n2 train\n").ends_with("split.csv: none of its 2 nodes is in the graph"));
     }
 
     #[test]

@@ -58,7 +58,9 @@ pub enum GraphLocation {
 /// # Errors
 /// [`ReadError`] for a known name without its file: which file is wanted and where.
 pub fn locate(name: &str, folders: &[PathBuf]) -> Result<GraphLocation, ReadError> {
-    if Path::new(name).exists() || !NAMES.contains(&name) {
+    // A folder is no graph: one that is called `cora` hides nothing.
+    let path = Path::new(name);
+    if !NAMES.contains(&name) || path.exists() && !path.is_dir() {
         return Ok(GraphLocation::File(name.into()));
     }
     if name == "cora" {
@@ -66,7 +68,7 @@ pub fn locate(name: &str, folders: &[PathBuf]) -> Result<GraphLocation, ReadErro
     }
     let spellings = [format!("{name}.npz"), format!("{}.npz", name.replace('-', "_"))];
     let candidates = folders.iter().flat_map(|folder| spellings.iter().map(move |file| folder.join(file)));
-    match candidates.into_iter().find(|file| file.exists()) {
+    match candidates.into_iter().find(|file| file.is_file()) {
         Some(file) => Ok(GraphLocation::File(file)),
         None => {
             let places = folders.iter().map(|folder| folder.display().to_string()).collect();

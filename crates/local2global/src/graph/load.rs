@@ -21,7 +21,7 @@ pub use super::io::Format;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GraphConfig {
-    /// The graph: the name of a data set, or a file.
+    /// The graph: the name of a data set, a file, or `-` for standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// The format of the file; if not given, its name tells.
@@ -192,17 +192,26 @@ pub struct DroppedTotals {
     pub nodes: usize,
     /// Edges outside the largest component.
     pub edges: usize,
+    /// Labels of nodes that are not in the input.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub labels: usize,
     /// Listed edges that did not become edges of their own.
     #[serde(flatten)]
     pub listed: Dropped,
 }
 
-/// Reads a graph from a file, with its features and labels, and cleans it.
+/// Reads a graph from a file, a pipe or standard input (`-`), with its features and labels, and
+/// cleans it.
 ///
 /// # Errors
 /// [`ReadError`] with file, place and reason.
 pub fn load(path: &Path, config: &GraphConfig, progress: &dyn Progress) -> Result<Loaded, ReadError> {
     let started = Instant::now();
+    let files = [Some(path), config.features.as_deref(), config.labels.as_deref()];
+    if files.into_iter().flatten().filter(|path| io::is_standard_input(path)).count() > 1 {
+        let problem = "graph, features and labels cannot all come from standard input, only one of them";
+        return Err(Problem::Inconsistent(problem.into()).in_file(path));
+    }
     let input = io::read(path, &config.read_options(), progress)?;
     finish(input, path, config, started, progress)
 }
@@ -241,9 +250,12 @@ pub(super) fn finish(
         Some(table) => Some(table.attach(graph.ids())?),
         None => input.features,
     };
-    let labels = match labels {
-        Some(table) => Some(table.attach(graph.ids())?),
-        None => input.labels,
+    let (labels, num_foreign) = match labels {
+        Some(table) => {
+            let (labels, num_foreign) = table.attach(graph.ids(), options.limit())?;
+            (Some(labels), num_foreign)
+        }
+        None => (input.labels, 0),
     };
     let graph = graph
         .with_features(features)
@@ -252,7 +264,8 @@ pub(super) fn finish(
     if graph.num_nodes() == 0 || graph.num_edges() == 0 {
         return Err(Problem::NoEdges.in_file(path));
     }
-    let (graph, summary) = keep_component(graph, built.dropped, config.component);
+    let (graph, mut summary) = keep_component(graph, built.dropped, config.component);
+    summary.dropped.labels = num_foreign;
     progress.end();
     let component = started.elapsed().as_secs_f64() - read - build;
     Ok(Loaded { graph, summary, seconds: LoadSeconds { read, build, component } })
@@ -290,6 +303,7 @@ fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph
     let dropped = DroppedTotals {
         nodes: nodes_before - graph.num_nodes(),
         edges: edges_before - graph.num_edges(),
+        labels: 0,
         listed,
     };
     let summary = GraphSummary::of(&graph, components.len(), dropped);

@@ -160,12 +160,18 @@ impl<R: Read> ArrayReader<R> {
 impl ArrayHeader {
     /// Turns values as they lie in the file into C order.
     fn c_ordered<T>(&self, values: Vec<T>) -> Vec<T> {
-        let [rows, columns] = self.shape[..] else { return values };
-        if !self.fortran_order || rows < 2 || columns < 2 {
+        if !self.fortran_order || self.shape.iter().filter(|&&len| len > 1).count() < 2 {
             return values;
         }
+        // How far apart in the file two values are that are neighbours along an axis.
+        let strides: Vec<usize> =
+            self.shape.iter().scan(1, |next, len| Some(std::mem::replace(next, *next * len))).collect();
         let mut slots: Vec<Option<T>> = values.into_iter().map(Some).collect();
-        let in_c_order = (0..rows * columns).map(|i| (i % columns) * rows + i / columns);
+        let place_in_file = |index: usize| {
+            let axes = self.shape.iter().zip(&strides).rev();
+            axes.fold((0, index), |(place, rest), (len, stride)| (place + rest % len * stride, rest / len)).0
+        };
+        let in_c_order = (0..slots.len()).map(place_in_file);
         in_c_order.map(|from| slots[from].take().expect("each value is moved once")).collect()
     }
 }
@@ -299,6 +305,13 @@ mod tests {
     #[test]
     fn fortran_order_is_undone() {
         let read = reader("|u1", "(2, 3)", "True", &[1, 4, 2, 5, 3, 6]).integers::<u8>().unwrap();
+        assert_eq!(read, [1, 2, 3, 4, 5, 6]);
+        // numpy.arange(24).reshape(2, 3, 4, order="F") has 0 + 1 i + 2 j + 6 k at [i, j, k].
+        let data: Vec<u8> = (0..24).collect();
+        let read = reader("|u1", "(2, 3, 4)", "True", &data).integers::<u8>().unwrap();
+        let expected = (0..2).flat_map(|i| (0..3).flat_map(move |j| (0..4).map(move |k| i + 2 * j + 6 * k)));
+        assert_eq!(read, expected.collect::<Vec<u8>>());
+        let read = reader("|u1", "(1, 3, 2)", "True", &[1, 3, 5, 2, 4, 6]).integers::<u8>().unwrap();
         assert_eq!(read, [1, 2, 3, 4, 5, 6]);
     }
 

@@ -1,27 +1,24 @@
 //! Clusters that somebody else made, for data that is already split.
 //!
-//! They come from a file or from the labels of the graph. A file `*.npy` has one integer
-//! or text for each node, in the order of the graph. Any other file is text: on each line
-//! a node, by the user's own id, and the name of its cluster, separated by a tab, comma,
-//! semicolon or blanks; empty lines and lines that begin with `#` are skipped. Nodes that
-//! are not in the graph may be listed, nodes of the graph must be.
+//! They come from a file or from the labels of the graph. A `.npy` array has one integer or text
+//! for each node, in the order of the graph. Any other file is text: on each line a node, by the
+//! user's own id, and the name of its cluster, as in
+//! [`graph::io::node_values`](crate::graph::io). Nodes that are not in the graph may be listed,
+//! nodes of the graph must be, each in one cluster.
 //!
 //! Clusters are numbered in the order of their names: integers by value, then texts.
 //!
 //! Cost: `O(n log n)` time. No randomness.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Partition, PartitionError, PartitionTask, Partitioner};
+use crate::graph::io::NodeValues;
 use crate::graph::labels::{LabelKind, UNKNOWN};
 use crate::graph::{Graph, NodeId};
-use crate::npy::{self, Kind};
-use crate::run_dir::FileError;
+use crate::npy::Kind;
 
 /// Where given clusters are found: in the labels, unless there is a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +33,7 @@ impl Partitioner for GivenClusters {
     fn partition(&self, graph: &Graph, _: &PartitionTask<'_>) -> Result<Partition, PartitionError> {
         let names = match &self.file {
             None => labels_of(graph)?,
-            Some(path) if path.extension().is_some_and(|extension| extension == "npy") => read_array(path)?,
-            Some(path) => read_text(path, graph)?,
+            Some(path) => read(path, graph)?,
         };
         if names.len() != graph.num_nodes() {
             return Err(PartitionError::Length { found: names.len(), needed: graph.num_nodes() });
@@ -84,53 +80,27 @@ fn unassigned(graph: &Graph, node: NodeId, place: &str) -> PartitionError {
     PartitionError::Unassigned { id: graph.ids().get(node).to_string(), place: place.to_owned() }
 }
 
-fn read_array(path: &Path) -> Result<Vec<Name>, PartitionError> {
-    let read = || {
-        let reader = npy::open(path)?;
-        match reader.header().dtype.kind {
-            Kind::Unicode | Kind::Bytes => {
-                reader.strings().map(|texts| texts.into_iter().map(Name::Text).collect())
-            }
-            _ => reader.integers().map(|numbers| numbers.into_iter().map(Name::Integer).collect()),
+fn read(path: &Path, graph: &Graph) -> Result<Vec<Name>, PartitionError> {
+    match NodeValues::open(path)? {
+        NodeValues::InOrder(array) => {
+            let names = match array.header().dtype.kind {
+                Kind::Unicode | Kind::Bytes => {
+                    array.strings().map(|texts| texts.into_iter().map(Name::Text).collect())
+                }
+                _ => array.integers().map(|numbers| numbers.into_iter().map(Name::Integer).collect()),
+            };
+            names.map_err(|source| PartitionError::Array { path: path.to_owned(), source })
         }
-    };
-    read().map_err(|source| PartitionError::Array { path: path.to_owned(), source })
-}
-
-fn read_text(path: &Path, graph: &Graph) -> Result<Vec<Name>, PartitionError> {
-    let file = File::open(path).map_err(FileError::at("read", path))?;
-    // Looked up by node, never iterated.
-    let mut named: FxHashMap<String, Name> = FxHashMap::default();
-    for (index, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(FileError::at("read", path))?;
-        let text = line.trim();
-        if text.is_empty() || text.starts_with('#') {
-            continue;
+        NodeValues::Keyed(values) => {
+            let place = || format!("`{}`", values.path().display());
+            let found = values.one_per_node(graph.ids())?;
+            let names = graph.nodes().zip(found).map(|(node, row)| match row {
+                Some(row) => Ok(Name::from(row.value.as_str())),
+                None => Err(unassigned(graph, node, &place())),
+            });
+            names.collect()
         }
-        let (id, cluster) = two_fields(text).ok_or_else(|| PartitionError::Line {
-            path: path.to_owned(),
-            line: index + 1,
-            text: text.to_owned(),
-        })?;
-        named.insert(id.to_owned(), cluster.into());
     }
-    let of_node = |node: NodeId| {
-        let name = named.get(&graph.ids().get(node).to_string()).cloned();
-        name.ok_or_else(|| unassigned(graph, node, &format!("`{}`", path.display())))
-    };
-    graph.nodes().map(of_node).collect()
-}
-
-/// The two fields of a line; none if there are more or fewer.
-pub(crate) fn two_fields(line: &str) -> Option<(&str, &str)> {
-    let separator = ['\t', ',', ';'].into_iter().find(|&separator| line.contains(separator));
-    let mut fields: Vec<&str> = match separator {
-        Some(separator) => line.split(separator).map(str::trim).collect(),
-        None => line.split_whitespace().collect(),
-    };
-    let cluster = fields.pop().filter(|field| !field.is_empty())?;
-    let id = fields.pop().filter(|field| !field.is_empty())?;
-    fields.is_empty().then_some((id, cluster))
 }
 
 #[cfg(test)]
@@ -183,6 +153,8 @@ mod tests {
         std::fs::write(&path, "0 a\n1 a\n").unwrap();
         assert!(clusters(&given, &path_of_three()).unwrap_err().starts_with("node `2` has no cluster in"));
         std::fs::write(&path, "0 a\n1 a b\n").unwrap();
-        assert!(clusters(&given, &path_of_three()).unwrap_err().contains(":2: expected a node"));
+        assert!(clusters(&given, &path_of_three()).unwrap_err().contains(":2: expected 2 fields, found 3"));
+        std::fs::write(&path, "0 a\n1 a\n2 b\n0 b\n").unwrap();
+        assert!(clusters(&given, &path_of_three()).unwrap_err().ends_with("has `b` here, and `a` in line 1"));
     }
 }

@@ -43,6 +43,7 @@ use std::path::PathBuf;
 
 use crate::graph::component::Components;
 use crate::graph::edge_list::EdgeChunk;
+use crate::graph::io::ReadError;
 use crate::graph::{BuildOptions, EdgeList, Graph, NodeId, NodeIndex, Targets, build};
 use crate::linalg::grouping::Grouped;
 use crate::npy::NpyError;
@@ -118,9 +119,9 @@ pub enum PartitionError {
     )]
     Labels { found: &'static str },
 
-    /// A line of a cluster file is not a node and its cluster.
-    #[error("{}:{line}: expected a node and its cluster, found `{text}`", path.display())]
-    Line { path: PathBuf, line: usize, text: String },
+    /// A file of clusters could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
 
     /// An array could not be read.
     #[error("could not read `{}`: {source}", path.display())]

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{PipelineError, StageName};
 use crate::digest;
+use crate::graph::io::{is_standard_input, is_stream};
 use crate::run_dir::FileError;
 
 /// So many changes are told one by one.
@@ -24,6 +25,10 @@ pub struct Inputs {
     pub(super) stages: BTreeMap<String, String>,
     /// The digest of each file outside the run folder.
     pub(super) files: BTreeMap<String, String>,
+    /// Standard input and pipes, whose content is known only when they have been read. They are in no
+    /// stamp, so inputs that have some are never those of a stamp, and the stage is done.
+    #[serde(skip)]
+    pub(super) streams: Vec<String>,
 }
 
 impl Inputs {
@@ -43,6 +48,7 @@ impl Inputs {
         changes
             .extend(differing(&self.stages, &old.stages).map(|(stage, ..)| format!("{stage} has changed")));
         changes.extend(differing(&self.files, &old.files).map(|(file, ..)| format!("`{file}` has changed")));
+        changes.extend(self.streams.iter().map(|stream| format!("{stream} is read anew")));
         let more = changes.len().saturating_sub(TOLD_CHANGES);
         changes.truncate(TOLD_CHANGES);
         match more {
@@ -77,9 +83,14 @@ impl Inputs {
         }
     }
 
-    /// Adds the content of a file. One that cannot be found is told by whoever reads it.
+    /// Adds the content of a file, or the name of a pipe. One that cannot be found is told by whoever
+    /// reads it.
     pub(super) fn add_file(&mut self, path: &Path) -> Result<(), PipelineError> {
-        if path.is_file() {
+        if is_standard_input(path) {
+            self.streams.push("standard input".into());
+        } else if is_stream(path) {
+            self.streams.push(format!("`{}`", path.display()));
+        } else if path.is_file() {
             let digest = digest::of_file(path).map_err(FileError::at("read", path))?;
             self.files.insert(path.display().to_string(), digest);
         }

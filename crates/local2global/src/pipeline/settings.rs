@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::embed::EmbedMethod;
 use crate::graph::Graph;
 use crate::graph::builtin::{self, GraphLocation};
+use crate::graph::io::is_standard_input;
 use crate::memory;
 use crate::partition::{NumClusters, PartitionMethod};
 use crate::patch::read_report;
@@ -111,7 +112,7 @@ impl Config {
 
 /// The path from the root; one that leads nowhere is left as people know it.
 fn absolute(path: &Path) -> Result<PathBuf, FileError> {
-    match path.exists() {
+    match path.exists() && !is_standard_input(path) {
         true => std::path::absolute(path).map_err(FileError::at("find", path)),
         false => Ok(path.to_owned()),
     }

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 
 use super::error::{Problem, ReadError};
-use super::source::{open_file, read_problem};
+use super::source::{Source, array_problem};
 use crate::npy::{ArrayHeader, ArrayReader, NpyError};
 
 /// What an archive is read from: a file, or bytes that are built in.
@@ -30,9 +30,10 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Opens a file; at most `limit` bytes will be unpacked from it.
-    pub(crate) fn open(path: &Path, limit: u64) -> Result<Self, ReadError> {
-        Self::new(path, Box::new(BufReader::new(open_file(path)?)), limit)
+    /// Opens an archive; at most `limit` bytes will be unpacked from it.
+    pub(crate) fn open(source: Source, limit: u64) -> Result<Self, ReadError> {
+        let name = source.name().to_owned();
+        Self::new(&name, Box::new(BufReader::new(source.into_file(limit)?)), limit)
     }
 
     /// Opens an archive that is part of the program; `path` is what errors call it.
@@ -81,7 +82,7 @@ impl Archive {
         let budget = self.budget;
         let reader = self.open_array(name, budget)?;
         let converted = convert(reader);
-        converted.map_err(|error| problem_of(error).in_array(&path, name))
+        converted.map_err(|error| array_problem(error).in_array(&path, name))
     }
 
     /// Opens an array and takes its bytes, up to `budget`, out of what may be unpacked.
@@ -105,7 +106,7 @@ impl Archive {
             reader.check_length(bytes)?;
             Ok(reader)
         });
-        checked.map_err(|error| place(problem_of(error)))
+        checked.map_err(|error| place(array_problem(error)))
     }
 
     /// An array of integers that are not negative, and its shape.
@@ -129,12 +130,5 @@ impl Archive {
     /// A problem with one of the arrays.
     pub(crate) fn problem(&self, name: &str, problem: impl Into<Problem>) -> ReadError {
         problem.into().in_array(&self.path, name)
-    }
-}
-
-fn problem_of(error: NpyError) -> Problem {
-    match error {
-        NpyError::Io(error) => read_problem(error),
-        error => error.into(),
     }
 }

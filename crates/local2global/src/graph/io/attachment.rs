@@ -1,8 +1,8 @@
 //! Features and labels from files of their own.
 //!
 //! A table either names the node of each row, in a column or array of ids, or has one
-//! row per node in the order of the nodes. Which row goes to which node is settled in
-//! [`rows_by_node`], once the nodes are numbered.
+//! row per node in the order of the nodes. Which row goes to which node is settled when it is
+//! attached, once the nodes are numbered.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,14 @@ use rustc_hash::FxHashMap;
 
 use super::archive::Archive;
 use super::error::{Place, Problem, ReadError};
+use super::node_values::{ID_NAMES, IdValues, NodeNumbers, ValueRow};
 use super::parquet::{Column, Ids, Table};
-use super::source::{LineBlocks, open_unpacked};
+use super::source::Source;
 use super::sparse::SparseMatrix;
-use super::text::fields::{Separator, split};
-use super::text::layout::is_comment;
 use super::{Format, ReadOptions, npy, npz};
 use crate::graph::features::DenseFeatures;
-use crate::graph::ids::IdRef;
 use crate::graph::labels::UNKNOWN;
 use crate::graph::{Features, Labels, NodeId, NodeIds};
-
-/// The names a table may give its column of ids.
-const ID_NAMES: [&str; 6] = ["id", "ids", "node", "node_id", "nodeId", "node_ids"];
 
 /// Features as a file gives them.
 #[derive(Debug)]
@@ -38,28 +33,32 @@ pub(crate) struct FeatureTable {
 pub(crate) enum LabelTable {
     /// One row per node, in the order of the nodes.
     InOrder(PathBuf, Labels),
-    /// Pairs of a node and one of its classes, by name.
-    Keyed(PathBuf, NodeIds, Vec<String>),
+    /// Nodes and their classes, by name.
+    Keyed(IdValues),
 }
 
 /// Reads features from `.npy` (in order), `.npz` or `.parquet`.
 pub(crate) fn read_features(path: &Path, options: &ReadOptions) -> Result<FeatureTable, ReadError> {
+    let mut source = Source::open(path)?;
+    let format = Format::of_source(&mut source, None)?;
+    let path = source.name().to_owned();
     let limit = options.limit();
-    let (ids, features) = match Format::of_name(path) {
-        Format::Npy => (None, npy_features(path, limit)?),
-        Format::Npz => npz_features(Archive::open(path, limit)?)?,
-        Format::Parquet => parquet_features(path, limit)?,
+    let (ids, features) = match format {
+        Format::Npy => (None, npy_features(source, limit)?),
+        Format::Npz => npz_features(Archive::open(source, limit)?)?,
+        Format::Parquet => parquet_features(source, limit)?,
         _ => {
             let problem = "features come as .npy, .npz or .parquet".to_owned();
-            return Err(Problem::Inconsistent(problem).in_file(path));
+            return Err(Problem::Inconsistent(problem).in_file(&path));
         }
     };
-    features.check_finite().map_err(|error| Problem::from(error).in_file(path))?;
-    Ok(FeatureTable { path: path.to_owned(), ids, features })
+    features.check_finite().map_err(|error| Problem::from(error).in_file(&path))?;
+    Ok(FeatureTable { path, ids, features })
 }
 
-fn npy_features(path: &Path, limit: u64) -> Result<Features, ReadError> {
-    let (shape, values) = npy::with_reader(path, limit, |reader| {
+fn npy_features(source: Source, limit: u64) -> Result<Features, ReadError> {
+    let path = source.name().to_owned();
+    let (shape, values) = npy::with_reader(source, limit, |reader| {
         let shape = reader.header().shape.clone();
         Ok((shape, reader.floats::<f32>()?))
     })?;
@@ -68,11 +67,11 @@ fn npy_features(path: &Path, limit: u64) -> Result<Features, ReadError> {
         [rows, columns] => (rows, columns),
         _ => {
             let needed = "two axes: nodes and features".into();
-            return Err(Problem::Array(crate::npy::NpyError::Shape { found: shape, needed }).in_file(path));
+            return Err(Problem::Array(crate::npy::NpyError::Shape { found: shape, needed }).in_file(&path));
         }
     };
     let dense = DenseFeatures::new(rows, columns, values.into());
-    dense.map(Features::Dense).map_err(|error| Problem::from(error).in_file(path))
+    dense.map(Features::Dense).map_err(|error| Problem::from(error).in_file(&path))
 }
 
 fn npz_features(mut archive: Archive) -> Result<(Option<NodeIds>, Features), ReadError> {
@@ -93,8 +92,10 @@ fn npz_features(mut archive: Archive) -> Result<(Option<NodeIds>, Features), Rea
 }
 
 /// A column of lists, or one column per feature; and a column of ids, if there is one.
-fn parquet_features(path: &Path, limit: u64) -> Result<(Option<NodeIds>, Features), ReadError> {
-    let table = Table::open(path, limit)?;
+fn parquet_features(source: Source, limit: u64) -> Result<(Option<NodeIds>, Features), ReadError> {
+    let name = source.name().to_owned();
+    let path = name.as_path();
+    let table = Table::open(path, source.into_file(limit)?, limit)?;
     let names = table.column_names();
     let id_column = names.iter().position(|name| ID_NAMES.contains(&name.as_str()));
     let value_columns: Vec<usize> = (0..names.len()).filter(|&column| Some(column) != id_column).collect();
@@ -120,8 +121,9 @@ fn parquet_features(path: &Path, limit: u64) -> Result<(Option<NodeIds>, Feature
                 (columns.len(), interleaved(&columns, batch.num_rows()))
             }
         };
-        if *width.get_or_insert(batch_width) != batch_width {
-            let problem = Problem::Fields { needed: format!("{width:?}"), found: batch_width };
+        let needed = *width.get_or_insert(batch_width);
+        if needed != batch_width {
+            let problem = Problem::Fields { needed: needed.to_string(), found: batch_width };
             return Err(problem.in_file(path));
         }
         values.extend(batch_values);
@@ -163,26 +165,31 @@ impl IdCollector {
 
 /// Reads labels from `.npy` or `.npz` (in order), `.parquet` or text `id label`.
 pub(crate) fn read_labels(path: &Path, options: &ReadOptions) -> Result<LabelTable, ReadError> {
+    let mut source = Source::open(path)?;
+    let format = Format::of_source(&mut source, None)?;
+    let path = source.name().to_owned();
     let limit = options.limit();
-    match Format::of_name(path) {
+    match format {
         Format::Npy => {
-            let labels = npy::with_reader(path, limit, |reader| npy::labels(reader, Vec::new()))?;
-            Ok(LabelTable::InOrder(path.to_owned(), labels))
+            let labels = npy::with_reader(source, limit, |reader| npy::labels(reader, Vec::new()))?;
+            Ok(LabelTable::InOrder(path, labels))
         }
         Format::Npz => {
-            let mut archive = Archive::open(path, limit)?;
+            let mut archive = Archive::open(source, limit)?;
             let known = ["labels", "y", "arr_0"];
             let name = known.into_iter().find(|name| archive.has(name)).unwrap_or("labels");
             let labels = archive.read(name, |reader| npy::labels(reader, Vec::new()))?;
-            Ok(LabelTable::InOrder(path.to_owned(), labels))
+            Ok(LabelTable::InOrder(path, labels))
         }
-        Format::Parquet => parquet_labels(path, limit),
-        _ => text_labels(path),
+        Format::Parquet => parquet_labels(source, limit),
+        _ => Ok(LabelTable::Keyed(IdValues::read(source)?)),
     }
 }
 
-fn parquet_labels(path: &Path, limit: u64) -> Result<LabelTable, ReadError> {
-    let table = Table::open(path, limit)?;
+fn parquet_labels(source: Source, limit: u64) -> Result<LabelTable, ReadError> {
+    let name = source.name().to_owned();
+    let path = name.as_path();
+    let table = Table::open(path, source.into_file(limit)?, limit)?;
     let names = table.column_names();
     let column = |known: &[&str]| {
         let found = names.iter().position(|name| known.contains(&name.as_str()));
@@ -200,36 +207,11 @@ fn parquet_labels(path: &Path, limit: u64) -> Result<LabelTable, ReadError> {
         first_row += batch.num_rows();
         Ok(())
     })?;
-    Ok(LabelTable::Keyed(path.to_owned(), ids.finish(), classes))
-}
-
-/// Lines `id label`; a first line that names its columns is passed over.
-fn text_labels(path: &Path) -> Result<LabelTable, ReadError> {
-    let mut blocks = LineBlocks::new(open_unpacked(path)?, Vec::new(), 1 << 20);
-    let mut ids = Vec::new();
-    let mut classes = Vec::new();
-    let mut separator = None;
-    let mut number = 0;
-    while let Some(block) = blocks.next_block().map_err(|problem| problem.in_file(path))? {
-        for line in block.split_inclusive(|&byte| byte == b'\n') {
-            number += 1;
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            if is_comment(line) {
-                continue;
-            }
-            let separator = *separator.get_or_insert_with(|| Separator::guess(line));
-            let at_line = |problem: Problem| problem.at(path, Place::Line(number));
-            let fields = split(line, separator).map_err(at_line)?;
-            let [id, class] = <[String; 2]>::try_from(fields)
-                .map_err(|fields| at_line(Problem::Fields { needed: "2".into(), found: fields.len() }))?;
-            if ids.is_empty() && ID_NAMES.contains(&id.to_ascii_lowercase().as_str()) {
-                continue;
-            }
-            ids.push(id);
-            classes.push(class);
-        }
-    }
-    Ok(LabelTable::Keyed(path.to_owned(), NodeIds::Strings(ids.into_iter().collect()), classes))
+    let ids = ids.finish();
+    let row =
+        |(row, value)| ValueRow { line: row as u64 + 1, id: ids.get(NodeId::new(row)).to_string(), value };
+    let rows = classes.into_iter().enumerate().map(row).collect();
+    Ok(LabelTable::Keyed(IdValues::new(name, rows)))
 }
 
 impl FeatureTable {
@@ -252,7 +234,7 @@ impl FeatureTable {
             let problem = format!("has {} ids for {} rows", ids.len(), self.features.num_rows());
             return Err(at_file(Problem::Inconsistent(problem)));
         }
-        let rows = rows_by_node(nodes, ids).map_err(at_file)?;
+        let rows = rows_of(ids, nodes).map_err(at_file)?;
         let mut by_node: Vec<Option<NodeId>> = vec![None; nodes.len()];
         for (row, &node) in rows.iter().enumerate() {
             if by_node[node.index()].replace(NodeId::new(row)).is_some() {
@@ -278,39 +260,46 @@ impl LabelTable {
         }
     }
 
-    /// The labels of the nodes; a node without one has an unknown class, a node with
-    /// several makes all labels multiple.
-    pub(crate) fn attach(self, nodes: &NodeIds) -> Result<Labels, ReadError> {
+    /// The labels of the nodes, and how many rows name nodes that are not in the graph. A node
+    /// without a label has an unknown class; a node with several makes all labels multiple, which
+    /// may take up to `limit` bytes.
+    pub(crate) fn attach(self, nodes: &NodeIds, limit: u64) -> Result<(Labels, usize), ReadError> {
         match self {
             Self::InOrder(path, labels) => match labels.num_rows() == nodes.len() {
-                true => Ok(labels),
+                true => Ok((labels, 0)),
                 false => Err(Problem::Rows { found: labels.num_rows(), needed: nodes.len() }.in_file(&path)),
             },
-            Self::Keyed(path, ids, classes) => {
-                let rows = rows_by_node(nodes, &ids).map_err(|problem| problem.in_file(&path))?;
-                let class_names = sorted_classes(&classes);
-                let class = |name: &String| {
-                    class_names.iter().position(|known| known == name).expect("all names were collected")
-                };
-                let pairs: Vec<(NodeId, usize)> = rows.into_iter().zip(classes.iter().map(class)).collect();
-                Ok(labels_of(&pairs, nodes.len(), class_names))
+            Self::Keyed(values) => {
+                let rows = values.of_nodes(nodes)?;
+                let num_foreign = values.len() - rows.len();
+                let class_names = sorted_classes(rows.iter().map(|(_, row)| row.value.as_str()));
+                // Looked up, never iterated.
+                let numbers: FxHashMap<&str, usize> =
+                    class_names.iter().map(String::as_str).zip(0..).collect();
+                let pairs: Vec<(NodeId, usize)> =
+                    rows.iter().map(|(node, row)| (*node, numbers[row.value.as_str()])).collect();
+                let labels = labels_of(&pairs, nodes.len(), class_names, limit);
+                Ok((labels.map_err(|problem| problem.in_file(values.path()))?, num_foreign))
             }
         }
     }
 }
 
 /// The names of all classes, numbers in numerical order before words in theirs.
-fn sorted_classes(classes: &[String]) -> Vec<String> {
-    let mut names = classes.to_vec();
-    names.sort_by(|a, b| {
-        let key = |name: &str| name.parse::<i64>().map_or((1, 0), |number| (0, number));
-        key(a).cmp(&key(b)).then_with(|| a.cmp(b))
-    });
+fn sorted_classes<'a>(classes: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut names: Vec<&str> = classes.collect();
+    let key = |name: &str| name.parse::<i64>().map_or((1, 0), |number| (0, number));
+    names.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.cmp(b)));
     names.dedup();
-    names
+    names.into_iter().map(str::to_owned).collect()
 }
 
-fn labels_of(pairs: &[(NodeId, usize)], num_nodes: usize, class_names: Vec<String>) -> Labels {
+fn labels_of(
+    pairs: &[(NodeId, usize)],
+    num_nodes: usize,
+    class_names: Vec<String>,
+    limit: u64,
+) -> Result<Labels, Problem> {
     let mut single = vec![UNKNOWN; num_nodes];
     let mut repeated = false;
     for &(node, class) in pairs {
@@ -319,28 +308,28 @@ fn labels_of(pairs: &[(NodeId, usize)], num_nodes: usize, class_names: Vec<Strin
         *slot = class as i32;
     }
     if !repeated {
-        return Labels::single(single.into(), class_names);
+        return Ok(Labels::single(single.into(), class_names));
+    }
+    let bytes = (num_nodes as u64).saturating_mul(class_names.len() as u64);
+    if bytes > limit {
+        return Err(Problem::TooLarge { bytes, limit });
     }
     let mut indicators = vec![0; num_nodes * class_names.len()];
     pairs.iter().for_each(|&(node, class)| indicators[node.index() * class_names.len() + class] = 1);
-    Labels::multi(indicators.into(), class_names.len(), class_names)
+    Ok(Labels::multi(indicators.into(), class_names.len(), class_names))
 }
 
 /// The node of each row of a table.
 ///
 /// # Errors
 /// [`Problem::UnknownNode`] if a row names a node that is not in the graph.
-fn rows_by_node(nodes: &NodeIds, ids: &NodeIds) -> Result<Vec<NodeId>, Problem> {
-    // Looked up, never iterated.
-    let numbers: FxHashMap<String, NodeId> =
-        (0..nodes.len()).map(NodeId::new).map(|node| (nodes.get(node).to_string(), node)).collect();
-    (0..ids.len())
-        .map(|row| {
-            let id: IdRef<'_> = ids.get(NodeId::new(row));
-            let name = id.to_string();
-            numbers.get(&name).copied().ok_or(Problem::UnknownNode(name))
-        })
-        .collect()
+fn rows_of(ids: &NodeIds, nodes: &NodeIds) -> Result<Vec<NodeId>, Problem> {
+    let numbers = NodeNumbers::of(nodes);
+    let node_of = |row| {
+        let name = ids.get(NodeId::new(row)).to_string();
+        numbers.get(&name).ok_or(Problem::UnknownNode(name))
+    };
+    (0..ids.len()).map(node_of).collect()
 }
 
 #[cfg(test)]
@@ -372,17 +361,41 @@ mod tests {
         assert_eq!(error(&[20]), "x.npz: says nothing about 1 of 2 nodes, the first of them `10`");
     }
 
+    fn keyed(rows: &[[&str; 2]]) -> LabelTable {
+        let row = |(line, [id, value]): (u64, &[&str; 2])| ValueRow {
+            line,
+            id: (*id).to_owned(),
+            value: (*value).to_owned(),
+        };
+        LabelTable::Keyed(IdValues::new("y.csv".into(), (1..).zip(rows).map(row).collect()))
+    }
+
     #[test]
     fn several_classes_of_a_node_make_multiple_labels() {
         let nodes = integers(&[1, 2, 3]);
-        let keyed = |ids: &[&str], classes: &[&str]| {
-            let ids = NodeIds::Strings(ids.iter().collect());
-            LabelTable::Keyed("y.csv".into(), ids, classes.iter().map(|&class| class.to_owned()).collect())
-        };
-        let single = keyed(&["3", "1"], &["10", "9"]).attach(&nodes).unwrap();
+        let (single, foreign) = keyed(&[["3", "10"], ["1", "9"], ["7", "8"]]).attach(&nodes, 100).unwrap();
         assert_eq!(single.kind(), &LabelKind::Single(vec![0, UNKNOWN, 1].into()));
-        assert_eq!(single.class_names(), ["9", "10"]);
-        let multi = keyed(&["3", "1", "3"], &["b", "a", "a"]).attach(&nodes).unwrap();
+        assert_eq!((single.class_names(), foreign), (&["9".to_owned(), "10".to_owned()][..], 1));
+        let several = [["3", "b"], ["1", "a"], ["3", "a"]];
+        let (multi, _) = keyed(&several).attach(&nodes, 100).unwrap();
         assert_eq!(multi.kind(), &LabelKind::Multi(vec![1, 0, 0, 0, 1, 1].into()));
+        let error = keyed(&several).attach(&nodes, 5).unwrap_err();
+        assert_eq!(error.to_string(), "y.csv: needs 6 bytes unpacked, but the limit is 5");
+    }
+
+    #[test]
+    fn many_classes_are_attached_in_no_time() {
+        let names: Vec<String> = (0..200_000).map(|k| k.to_string()).collect();
+        let rows: Vec<[&str; 2]> = names.iter().map(|name| [name.as_str(), name.as_str()]).collect();
+        let started = std::time::Instant::now();
+        let (labels, _) = keyed(&rows).attach(&NodeIds::Range(200_000), 0).unwrap();
+        assert_eq!(labels.num_classes(), 200_000);
+        assert!(started.elapsed().as_secs() < 20, "rows times classes takes minutes");
+    }
+
+    #[test]
+    fn labels_of_another_graph_are_refused() {
+        let error = keyed(&[["a", "x"], ["b", "y"]]).attach(&integers(&[1, 2]), 100).unwrap_err();
+        assert_eq!(error.to_string(), "y.csv: none of its 2 nodes is in the graph");
     }
 }

@@ -70,6 +70,12 @@ pub enum Problem {
     #[error("file is not there")]
     Missing,
 
+    #[error("this is a terminal, needed a file or a pipe")]
+    Terminal,
+
+    #[error("nothing came through")]
+    EmptyStream,
+
     #[error("`{name}` is not built in; needed the file {file} in one of: {}", places.join(", "))]
     UnknownName { name: String, file: String, places: Vec<String> },
 
@@ -87,6 +93,9 @@ pub enum Problem {
 
     #[error("found a zero byte, so this is not text")]
     NotText,
+
+    #[error("found a carriage return inside a line")]
+    StrayReturn,
 
     #[error("found bytes that are not UTF-8")]
     NotUtf8,
@@ -156,6 +165,12 @@ pub enum Problem {
 
     #[error("names node `{0}`, which is not in the graph")]
     UnknownNode(String),
+
+    #[error("none of its {nodes} nodes is in the graph")]
+    ForeignNodes { nodes: usize },
+
+    #[error("node `{node}` has `{value}` here, and `{before}` in line {line}")]
+    TwoValues { node: String, value: String, before: String, line: u64 },
 
     #[error("names node `{0}` twice")]
     RepeatedNode(String),

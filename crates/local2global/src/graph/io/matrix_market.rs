@@ -1,15 +1,14 @@
 //! Matrix Market coordinate files: a banner, a size line, then `row column [value]`,
 //! counted from 1.
 
-use std::path::Path;
-
 use super::Input;
-use super::error::{Place, Problem, ReadError};
+use super::error::{Problem, ReadError};
+use super::lines::{Block, LineBlocks, at_line, for_each_block};
 use super::raw::RawEdgesBuilder;
-use super::source::first_bytes;
+use super::source::Source;
 use super::text::fields::{Separator, split};
 use super::text::layout::{Layout, is_comment};
-use super::text::{Start, for_each_block};
+use super::text::parse::parse_block;
 use crate::progress::Progress;
 
 /// What stands before the entries.
@@ -17,14 +16,13 @@ struct Preamble {
     num_nodes: u64,
     num_entries: u64,
     has_values: bool,
-    start: Start,
 }
 
 /// Reads a square sparse matrix as a graph.
-pub(crate) fn read(path: &Path, progress: &dyn Progress) -> Result<Input, ReadError> {
-    let sample = first_bytes(path, 1 << 16)?;
-    let preamble =
-        parse_preamble(&sample).map_err(|(line, problem)| problem.at(path, Place::Line(line as u64 + 1)))?;
+pub(crate) fn read(source: Source, progress: &dyn Progress) -> Result<Input, ReadError> {
+    let name = source.name().to_owned();
+    let mut blocks = LineBlocks::new(source)?;
+    let preamble = read_preamble(&mut blocks)?;
     let layout = Layout {
         separator: Separator::Whitespace,
         num_fields: if preamble.has_values { 3 } else { 2 },
@@ -39,38 +37,55 @@ pub(crate) fn read(path: &Path, progress: &dyn Progress) -> Result<Input, ReadEr
     };
     let mut builder = RawEdgesBuilder::default();
     let mut num_found = 0;
-    for_each_block(path, preamble.start, &layout, progress, |parsed| {
+    let parse = |block: &_| parse_block(block, &layout);
+    for_each_block(blocks, progress, parse, |parsed| {
         num_found += parsed.pairs.len() as u64;
         builder.push(parsed.pairs, parsed.weights);
     })?;
     if num_found != preamble.num_entries {
         let problem = format!("found {num_found} entries, but the size line says {}", preamble.num_entries);
-        return Err(Problem::Damaged(problem).in_file(path));
+        return Err(Problem::Damaged(problem).in_file(&name));
     }
-    let edges = builder.finish();
-    let num_nodes = Some(preamble.num_nodes as usize);
-    Ok(Input { edges, num_nodes, ids: None, features: None, labels: None })
+    Ok(Input { num_nodes: Some(preamble.num_nodes as usize), ..Input::of_edges(builder.finish()) })
 }
 
-fn parse_preamble(sample: &[u8]) -> Result<Preamble, (usize, Problem)> {
-    let mut lines = sample.split_inclusive(|&byte| byte == b'\n').enumerate();
-    let banner =
-        lines.next().map(|(_, line)| String::from_utf8_lossy(line).to_lowercase()).unwrap_or_default();
-    let has_values = parse_banner(&banner).map_err(|problem| (0, problem))?;
-    let (number, line) = lines
-        .find(|(_, line)| !is_comment(line))
-        .ok_or_else(|| (0, Problem::Damaged("found no size line".into())))?;
-    let sizes = split(line, Separator::Whitespace).map_err(|problem| (number, problem))?;
-    let sizes: Option<Vec<u64>> = sizes.iter().map(|size| size.parse().ok()).collect();
-    let Some(&[rows, columns, num_entries]) = sizes.as_deref() else {
-        return Err((number, Problem::Damaged("expected the size line `rows columns entries`".into())));
-    };
-    if rows != columns {
-        return Err((number, Problem::NotSquare { rows, columns }));
+/// Reads the banner, comments and the size line; the entries come next.
+fn read_preamble(blocks: &mut LineBlocks) -> Result<Preamble, ReadError> {
+    let name = blocks.name().to_owned();
+    let missing = |what: &str| Problem::Damaged(format!("found no {what}")).in_file(&name);
+    let mut has_values = None;
+    while let Some(block) = blocks.next_block()? {
+        let mut start = 0;
+        for (number, line) in (block.first_line..).zip(block.bytes.split_inclusive(|&byte| byte == b'\n')) {
+            start += line.len();
+            match has_values {
+                None => {
+                    let banner = String::from_utf8_lossy(line).to_lowercase();
+                    let found = parse_banner(&banner).map_err(|problem| at_line(&name, number, problem))?;
+                    has_values = Some(found);
+                }
+                Some(_) if is_comment(line) => {}
+                Some(has_values) => {
+                    let sizes = parse_sizes(line).map_err(|problem| at_line(&name, number, problem))?;
+                    let bytes = block.bytes[start..].to_vec();
+                    blocks.put_back(Block { first_line: number + 1, bytes });
+                    return Ok(Preamble { num_nodes: sizes[0], num_entries: sizes[1], has_values });
+                }
+            }
+        }
     }
-    let bytes = sample.split_inclusive(|&byte| byte == b'\n').take(number + 1).map(<[u8]>::len).sum();
-    let start = Start { bytes, lines: number as u64 + 1 };
-    Ok(Preamble { num_nodes: rows, num_entries, has_values, start })
+    Err(missing(if has_values.is_some() { "size line" } else { "banner" }))
+}
+
+/// The number of nodes and of entries.
+fn parse_sizes(line: &[u8]) -> Result<[u64; 2], Problem> {
+    let sizes = split(line, Separator::Whitespace)?;
+    let sizes: Option<Vec<u64>> = sizes.iter().map(|size| size.parse().ok()).collect();
+    match sizes.as_deref() {
+        Some(&[rows, columns, num_entries]) if rows == columns => Ok([rows, num_entries]),
+        Some(&[rows, columns, _]) => Err(Problem::NotSquare { rows, columns }),
+        _ => Err(Problem::Damaged("expected the size line `rows columns entries`".into())),
+    }
 }
 
 /// Whether entries have values.
@@ -96,17 +111,28 @@ fn parse_banner(banner: &str) -> Result<bool, Problem> {
 mod tests {
     use super::*;
 
+    fn blocks(text: &str, block_bytes: usize) -> LineBlocks {
+        let source = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
+        LineBlocks::of_reader("a.mtx".into(), source, block_bytes)
+    }
+
     fn error(sample: &str) -> String {
-        let (line, problem) = parse_preamble(sample.as_bytes()).err().unwrap();
-        format!("{}: {problem}", line + 1)
+        read_preamble(&mut blocks(sample, 1 << 10)).err().unwrap().to_string()
     }
 
     #[test]
-    fn the_preamble_is_understood() {
-        let sample = b"%%MatrixMarket matrix coordinate pattern symmetric\n% note\n3 3 2\n1 2\n2 3\n";
-        let found = parse_preamble(sample).unwrap();
-        assert_eq!((found.num_nodes, found.num_entries, found.has_values), (3, 2, false));
-        assert_eq!(&sample[found.start.bytes..], b"1 2\n2 3\n");
+    fn the_preamble_is_understood_in_blocks_of_any_size() {
+        let text = "%%MatrixMarket matrix coordinate pattern symmetric\n% note\n3 3 2\n1 2\n2 3\n";
+        for block_bytes in 52..100 {
+            let mut blocks = blocks(text, block_bytes);
+            let found = read_preamble(&mut blocks).unwrap();
+            assert_eq!((found.num_nodes, found.num_entries, found.has_values), (3, 2, false));
+            let mut rest = Vec::new();
+            while let Some(block) = blocks.next_block().unwrap() {
+                rest.extend(block.bytes);
+            }
+            assert_eq!(rest, b"1 2\n2 3\n", "{block_bytes}");
+        }
     }
 
     #[test]
@@ -115,6 +141,6 @@ mod tests {
         assert!(error("%%MatrixMarket matrix array real general\n2 2\n").contains("coordinate"));
         assert!(error("%%MatrixMarket matrix coordinate complex general\n2 2 1\n").contains("complex"));
         let rectangle = "%%MatrixMarket matrix coordinate real general\n2 3 1\n";
-        assert!(error(rectangle).starts_with("2: adjacency matrix has 2 rows and 3 columns"));
+        assert!(error(rectangle).starts_with("a.mtx:2: adjacency matrix has 2 rows and 3 columns"));
     }
 }

@@ -1,8 +1,9 @@
 //! Readers: one file per format, and what they have in common.
 //!
-//! The format follows from the name of the file, or the user says it; if the first
-//! bytes tell otherwise, that is an error and not a guess. A reader delivers edges
-//! named as in the file; [`load`](super::load) numbers the nodes, attaches features
+//! An input is opened once, in [`source`]. Its format follows from the name of the file, or the
+//! user says it; if the first bytes tell otherwise, that is an error and not a guess. The name of
+//! a pipe tells nothing, so there the first bytes decide. A reader delivers edges named as in the
+//! file; [`load`](super::load) numbers the nodes, attaches features
 //! and labels, and builds the graph.
 
 mod archive;
@@ -11,7 +12,11 @@ mod attachment;
 
 mod error;
 
+mod lines;
+
 mod matrix_market;
+
+mod node_values;
 
 mod npy;
 
@@ -38,15 +43,21 @@ pub use error::{Place, Problem, ReadError};
 pub use text::layout::{HeaderRow, IdKind};
 
 pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels};
+pub(crate) use node_values::{NodeValues, ValueRow};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
 pub(crate) use parquet::edges_of_batches;
 pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs};
+pub(crate) use source::{is_standard_input, is_stream};
 pub(crate) use text::parse::check_weight;
 
 use super::{Features, Labels, NodeIds};
 use crate::progress::Progress;
+use source::Source;
 use text::fields::Separator;
 use text::layout::LayoutOptions;
+
+/// The format is told by this many bytes.
+const SIGNATURE_BYTES: usize = 1 << 10;
 
 /// A file format that graphs come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -111,12 +122,19 @@ impl Format {
         }
     }
 
-    /// Checks a format against the first bytes of a file.
-    fn check(self, path: &Path) -> Result<(), ReadError> {
+    /// The format of an open source: what the user says or else the name, checked against the
+    /// first bytes; for a pipe, the first bytes before the name.
+    fn of_source(source: &mut Source, told: Option<Self>) -> Result<Self, ReadError> {
+        let is_stream = source.is_stream();
+        let found = Self::of_bytes(source.peek(SIGNATURE_BYTES)?);
+        let named = Self::of_name(source.name());
+        let taken = told.unwrap_or(if is_stream { found.unwrap_or(named) } else { named });
         // Without a signature it may still be text, or damaged: the reader will say.
-        match Self::of_bytes(&source::first_bytes(path, 16)?) {
-            Some(found) if found != self => Err(Problem::WrongFormat { found, taken: self }.in_file(path)),
-            _ => Ok(()),
+        match found {
+            Some(found) if found != taken => {
+                Err(Problem::WrongFormat { found, taken }.in_file(source.name()))
+            }
+            _ => Ok(taken),
         }
     }
 }
@@ -153,24 +171,28 @@ pub(crate) struct Input {
     pub(crate) labels: Option<Labels>,
 }
 
-/// Reads the graph in a file.
+impl Input {
+    /// Edges, and nothing said about the nodes.
+    fn of_edges(edges: RawEdges) -> Self {
+        Self { edges, num_nodes: None, ids: None, features: None, labels: None }
+    }
+}
+
+/// Reads the graph in a file or a pipe.
 pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) -> Result<Input, ReadError> {
-    let file = source::open_file(path)?;
-    let format = options.format.unwrap_or_else(|| Format::of_name(path));
-    format.check(path)?;
-    let num_bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_packed = num_bytes > 0 && source::is_packed(path)?;
-    progress.begin(&format!("reading {name}"), if is_packed { 0 } else { num_bytes }, "bytes");
+    let mut source = Source::open(path)?;
+    let format = Format::of_source(&mut source, options.format)?;
+    let name = source.name().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    progress.begin(&format!("reading {name}"), source.num_bytes().unwrap_or(0), "bytes");
     let limit = options.limit();
     let input = match format {
-        Format::Parquet => parquet::read(path, limit, progress),
-        Format::Npy => npy::read(path, limit),
-        Format::Npz => npz::read(path, limit),
-        Format::MatrixMarket => matrix_market::read(path, progress),
-        Format::EdgeList => read_text(path, None, options, progress),
-        Format::Csv => read_text(path, Some(Separator::Byte(b',')), options, progress),
-        Format::Tsv => read_text(path, Some(Separator::Byte(b'\t')), options, progress),
+        Format::Parquet => parquet::read(source, limit, progress),
+        Format::Npy => npy::read(source, limit),
+        Format::Npz => npz::read(source, limit),
+        Format::MatrixMarket => matrix_market::read(source, progress),
+        Format::EdgeList => read_text(source, None, options, progress),
+        Format::Csv => read_text(source, Some(Separator::Byte(b',')), options, progress),
+        Format::Tsv => read_text(source, Some(Separator::Byte(b'\t')), options, progress),
     };
     progress.end();
     input
@@ -182,12 +204,11 @@ pub(crate) fn read_built_in(name: &str, bytes: &'static [u8]) -> Result<Input, R
 }
 
 fn read_text(
-    path: &Path,
+    source: Source,
     separator: Option<Separator>,
     options: &ReadOptions,
     progress: &dyn Progress,
 ) -> Result<Input, ReadError> {
     let layout = LayoutOptions { separator, header: options.header, ids: options.ids };
-    let edges = text::read_edge_list(path, layout, progress)?;
-    Ok(Input { edges, num_nodes: None, ids: None, features: None, labels: None })
+    Ok(Input::of_edges(text::read_edge_list(source, layout, progress)?))
 }

@@ -1,46 +1,54 @@
 //! Single `.npy` arrays: edge indices, features, labels.
 
 use std::io::Read;
-use std::path::Path;
 
 use super::Input;
 use super::error::{Problem, ReadError};
-use super::npz::check_class;
 use super::raw::{RawEdges, RawEdgesBuilder, RawPairs};
-use super::source::open_file;
+use super::source::{Source, array_problem};
 use crate::graph::Labels;
+use crate::graph::labels::UNKNOWN;
 use crate::npy::{ArrayReader, NpyError};
 
 /// Edges are handed over in pieces of this many.
 const CHUNK: usize = 1 << 20;
 
+/// An array whose header has been read.
+pub(crate) type OpenArray = ArrayReader<Box<dyn Read + Send>>;
+
 /// Reads an edge index: 2 x E, as PyTorch Geometric has it, or E x 2.
-pub(crate) fn read(path: &Path, limit: u64) -> Result<Input, ReadError> {
-    let edges = with_reader(path, limit, edge_pairs)?;
+pub(crate) fn read(source: Source, limit: u64) -> Result<Input, ReadError> {
+    let name = source.name().to_owned();
+    let edges = with_reader(source, limit, edge_pairs)?;
     match edges.len() {
-        0 => Err(Problem::NoEdges.in_file(path)),
-        _ => Ok(Input { edges, num_nodes: None, ids: None, features: None, labels: None }),
+        0 => Err(Problem::NoEdges.in_file(&name)),
+        _ => Ok(Input::of_edges(edges)),
     }
 }
 
-/// Opens an array, checks its length and its size, and reads it.
-pub(crate) fn with_reader<T>(
-    path: &Path,
-    limit: u64,
-    convert: impl FnOnce(ArrayReader<std::io::BufReader<std::fs::File>>) -> Result<T, NpyError>,
-) -> Result<T, ReadError> {
-    open_file(path)?;
-    let checked = crate::npy::open(path).and_then(|reader| {
+/// Opens an array, and checks its length and its size.
+pub(crate) fn open(source: Source, limit: u64) -> Result<OpenArray, ReadError> {
+    let name = source.name().to_owned();
+    let num_bytes = source.num_bytes();
+    let opened = ArrayReader::new(source.into_reader()).and_then(|reader| {
+        num_bytes.map_or(Ok(()), |num_bytes| reader.check_length(num_bytes))?;
         let bytes = reader.header().num_values()? as u128 * reader.header().dtype.size as u128;
         match bytes > u128::from(limit) {
             true => Err(NpyError::TooLarge { bytes, limit }),
-            false => convert(reader),
+            false => Ok(reader),
         }
     });
-    checked.map_err(|error| match error {
-        NpyError::Io(error) => Problem::Io(error).in_file(path),
-        error => Problem::Array(error).in_file(path),
-    })
+    opened.map_err(|error| array_problem(error).in_file(&name))
+}
+
+/// Opens an array and reads it.
+pub(crate) fn with_reader<T>(
+    source: Source,
+    limit: u64,
+    convert: impl FnOnce(OpenArray) -> Result<T, NpyError>,
+) -> Result<T, ReadError> {
+    let name = source.name().to_owned();
+    convert(open(source, limit)?).map_err(|error| array_problem(error).in_file(&name))
 }
 
 /// The edges of an edge index. A 2 x 2 array is taken as 2 x E.
@@ -87,7 +95,7 @@ pub(crate) fn labels<R: Read>(reader: ArrayReader<R>, class_names: Vec<String>) 
     match shape[..] {
         [_] | [_, 1] => {
             let classes: Vec<i32> = reader.integers()?;
-            match classes.iter().position(|&class| !check_class(class)) {
+            match classes.iter().position(|&class| class < UNKNOWN) {
                 None => Ok(Labels::single(classes.into(), class_names)),
                 Some(position) => Err(NpyError::Value {
                     value: classes[position].to_string(),

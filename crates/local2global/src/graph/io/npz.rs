@@ -5,21 +5,19 @@
 //! (`format`, `indptr`, `indices`, `data`, `shape`), and arrays as in PyTorch Geometric
 //! (`edge_index`, and optionally `x` and `y`).
 
-use std::path::Path;
-
 use super::archive::Archive;
 use super::error::{Problem, ReadError};
 use super::raw::RawEdges;
+use super::source::Source;
 use super::sparse::SparseMatrix;
 use super::{Input, npy};
 use crate::graph::features::DenseFeatures;
-use crate::graph::labels::UNKNOWN;
 use crate::graph::{Features, Labels, NodeIds};
 use crate::npy::Kind;
 
-/// Reads a graph from an archive on disk.
-pub(crate) fn read(path: &Path, limit: u64) -> Result<Input, ReadError> {
-    read_archive(Archive::open(path, limit)?)
+/// Reads a graph from an archive.
+pub(crate) fn read(source: Source, limit: u64) -> Result<Input, ReadError> {
+    read_archive(Archive::open(source, limit)?)
 }
 
 /// Reads a graph from an open archive, whichever layout it has.
@@ -142,9 +140,4 @@ fn read_labels(
         return Ok(None);
     }
     archive.read(name, |reader| npy::labels(reader, class_names)).map(Some)
-}
-
-/// Checks that every class is a number that makes sense.
-pub(crate) fn check_class(class: i32) -> bool {
-    class >= UNKNOWN
 }

@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::Input;
 use super::error::{Place, Problem, ReadError};
 use super::raw::{RawEdges, RawEdgesBuilder, RawPairs};
-use super::source::open_file;
+use super::source::Source;
 use super::text::layout::named_columns;
 use super::text::parse::check_weight;
 use crate::graph::StringTable;
@@ -26,13 +26,14 @@ use crate::progress::Progress;
 const BATCH_ROWS: usize = 1 << 18;
 
 /// Reads a table of edges, `src, dst[, weight]`.
-pub(crate) fn read(path: &Path, limit: u64, progress: &dyn Progress) -> Result<Input, ReadError> {
-    let table = Table::open(path, limit)?;
-    let mut collector = EdgeCollector::new(path, table.column_names())?;
+pub(crate) fn read(source: Source, limit: u64, progress: &dyn Progress) -> Result<Input, ReadError> {
+    let name = source.name().to_owned();
+    let table = Table::open(&name, source.into_file(limit)?, limit)?;
+    let mut collector = EdgeCollector::new(&name, table.column_names())?;
     let columns = collector.columns();
     table.for_each_batch(&columns, |batch| collector.push(batch, progress))?;
     let edges = collector.finish()?;
-    Ok(Input { edges, num_nodes: None, ids: None, features: None, labels: None })
+    Ok(Input::of_edges(edges))
 }
 
 /// The edges of a table in memory, `src, dst[, weight]`; messages call it `name`.
@@ -139,8 +140,7 @@ pub(crate) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// Opens a table and reads its description; its rows must fit into `limit` bytes.
-    pub(crate) fn open(path: &'a Path, limit: u64) -> Result<Self, ReadError> {
-        let file = open_file(path)?;
+    pub(crate) fn open(path: &'a Path, file: File, limit: u64) -> Result<Self, ReadError> {
         let builder = guarded(path, || ParquetRecordBatchReaderBuilder::try_new(file))?;
         let metadata = builder.metadata().file_metadata();
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(u64::MAX);

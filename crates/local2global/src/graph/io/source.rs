@@ -1,30 +1,35 @@
-//! Files as streams of bytes, unpacked if need be.
+//! Inputs, opened once: files, pipes and standard input, unpacked if need be.
+//!
+//! What has been read from a pipe is gone. So an input is opened in [`Source::open`] alone, the bytes
+//! that were looked at to tell its format are kept, and readers are handed the open source, never a
+//! path.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{self, BufReader, Cursor, IsTerminal, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 
 use super::error::{Problem, ReadError};
+use crate::npy::NpyError;
 
-/// How a file is packed, told by its first bytes, not by its name.
+/// What users call standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Whether a path means standard input.
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT)
+}
+
+/// Whether a path leads to something that can be read only once, such as a pipe.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    is_standard_input(path) || path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+/// How an input is packed, told by its first bytes, not by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     Plain,
     Gzip,
     Zstd,
-}
-
-/// Opens a file, with a clear word where it is missing or a folder.
-pub(crate) fn open_file(path: &Path) -> Result<File, ReadError> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Problem::Missing.in_file(path),
-        _ => Problem::Io(error).in_file(path),
-    };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(Problem::Folder.in_file(path));
-    }
-    Ok(file)
 }
 
 impl Packing {
@@ -37,33 +42,129 @@ impl Packing {
     }
 }
 
-/// Opens a file and unpacks gzip or Zstandard on the way.
-pub(crate) fn open_unpacked(path: &Path) -> Result<Box<dyn Read + Send>, ReadError> {
-    let failed = |error: io::Error| Problem::Io(error).in_file(path);
-    let mut file = BufReader::with_capacity(1 << 18, open_file(path)?);
-    Ok(match Packing::of(file.fill_buf().map_err(failed)?) {
-        Packing::Plain => Box::new(file),
-        Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        Packing::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file).map_err(failed)?),
-    })
+/// An open input, unpacked, whose first bytes may have been looked at.
+pub(crate) struct Source {
+    name: PathBuf,
+    /// Bytes that were looked at, and come before `rest`.
+    peeked: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+    /// The file, if it is one that can be read from its beginning again, and not packed.
+    plain_file: Option<File>,
+    is_stream: bool,
 }
 
-/// Whether a file will be unpacked, so that its length says little about its contents.
-pub(crate) fn is_packed(path: &Path) -> Result<bool, ReadError> {
-    let mut start = Vec::new();
-    let read = open_file(path)?.take(4).read_to_end(&mut start);
-    read.map_err(|error| Problem::Io(error).in_file(path))?;
-    Ok(Packing::of(&start) != Packing::Plain)
+impl Source {
+    /// Opens a file, a pipe, or standard input (`-`).
+    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
+        let is_stdin = is_standard_input(path);
+        let name = if is_stdin { Path::new("standard input") } else { path };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => Problem::Missing.in_file(name),
+            _ => Problem::Io(error).in_file(name),
+        };
+        let mut file = if is_stdin { standard_input() } else { File::open(path) }.map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(Problem::Folder.in_file(name));
+        }
+        if file.is_terminal() {
+            return Err(Problem::Terminal.in_file(name));
+        }
+        let rewinds = metadata.is_file() && file.stream_position().is_ok_and(|position| position == 0);
+        let mut start = Vec::new();
+        (&mut file).take(4).read_to_end(&mut start).map_err(failed)?;
+        if start.is_empty() && !metadata.is_file() {
+            return Err(Problem::EmptyStream.in_file(name));
+        }
+        let packing = Packing::of(&start);
+        let plain_file = match rewinds && packing == Packing::Plain {
+            true => Some(file.try_clone().map_err(failed)?),
+            false => None,
+        };
+        let raw = BufReader::with_capacity(1 << 18, Cursor::new(start).chain(file));
+        let rest: Box<dyn Read + Send> = match packing {
+            Packing::Plain => Box::new(raw),
+            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
+            Packing::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(raw).map_err(failed)?),
+        };
+        let is_stream = !metadata.is_file();
+        Ok(Self { name: name.to_owned(), peeked: Vec::new(), rest, plain_file, is_stream })
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Whether it is a pipe or the like, whose name tells nothing.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.is_stream
+    }
+
+    /// The number of bytes to read, if that is known.
+    pub(crate) fn num_bytes(&self) -> Option<u64> {
+        Some(self.plain_file.as_ref()?.metadata().ok()?.len())
+    }
+
+    /// The first bytes: `len`, or fewer if the source is shorter. They are read again later.
+    pub(crate) fn peek(&mut self, len: usize) -> Result<&[u8], ReadError> {
+        let missing = len.saturating_sub(self.peeked.len()) as u64;
+        let read = (&mut self.rest).take(missing).read_to_end(&mut self.peeked);
+        read.map_err(|error| read_problem(error).in_file(&self.name))?;
+        Ok(&self.peeked[..len.min(self.peeked.len())])
+    }
+
+    /// All bytes, from the first.
+    pub(crate) fn into_reader(self) -> Box<dyn Read + Send> {
+        match self.peeked.is_empty() {
+            true => self.rest,
+            false => Box::new(Cursor::new(self.peeked).chain(self.rest)),
+        }
+    }
+
+    /// A file in which one can seek: the file itself, or a temporary copy of at most `limit` bytes
+    /// of what comes out of a pipe or is unpacked.
+    pub(crate) fn into_file(self, limit: u64) -> Result<File, ReadError> {
+        let name = self.name.clone();
+        let failed = |error: io::Error| Problem::Io(error).in_file(&name);
+        if let Some(mut file) = self.plain_file {
+            file.rewind().map_err(failed)?;
+            return Ok(file);
+        }
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        let mut source = self.into_reader();
+        let mut block = vec![0; 1 << 18];
+        let mut bytes = 0_u64;
+        loop {
+            let found = match source.read(&mut block) {
+                Ok(0) => break,
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(read_problem(error).in_file(&name)),
+            };
+            bytes += found as u64;
+            if bytes > limit {
+                return Err(Problem::TooLarge { bytes, limit }.in_file(&name));
+            }
+            file.write_all(&block[..found]).map_err(failed)?;
+        }
+        file.rewind().map_err(failed)?;
+        Ok(file)
+    }
 }
 
-/// The first bytes of a file after unpacking, at most `len`.
-pub(crate) fn first_bytes(path: &Path, len: u64) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::new();
-    open_unpacked(path)?
-        .take(len)
-        .read_to_end(&mut bytes)
-        .map_err(|error| read_problem(error).in_file(path))?;
-    Ok(bytes)
+/// Standard input as a file, so that one can seek in it where it is one.
+#[cfg(unix)]
+fn standard_input() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+/// Standard input as a file, so that one can seek in it where it is one.
+#[cfg(windows)]
+fn standard_input() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }
 
 /// What an error of a decompressor or of the system means for the user.
@@ -78,46 +179,11 @@ pub(crate) fn read_problem(error: io::Error) -> Problem {
     }
 }
 
-/// Cuts a stream into blocks of whole lines.
-pub(crate) struct LineBlocks {
-    source: Box<dyn Read + Send>,
-    block_bytes: usize,
-    /// The beginning of a line whose end has not been read yet.
-    carry: Vec<u8>,
-    ended: bool,
-}
-
-impl LineBlocks {
-    /// Blocks of about `block_bytes` bytes; `start` is put before the stream.
-    pub(crate) fn new(source: Box<dyn Read + Send>, start: Vec<u8>, block_bytes: usize) -> Self {
-        Self { source, block_bytes, carry: start, ended: false }
-    }
-
-    /// The next block; it ends with a line break, unless the file does not.
-    pub(crate) fn next_block(&mut self) -> Result<Option<Vec<u8>>, Problem> {
-        if self.ended && self.carry.is_empty() {
-            return Ok(None);
-        }
-        let mut block = std::mem::take(&mut self.carry);
-        let wanted = self.block_bytes.saturating_sub(block.len()).max(1) as u64;
-        if !self.ended {
-            let found = (&mut self.source).take(wanted).read_to_end(&mut block).map_err(read_problem)?;
-            self.ended = (found as u64) < wanted;
-        }
-        if self.ended {
-            return Ok(Some(block).filter(|block| !block.is_empty()));
-        }
-        match memchr::memrchr(b'\n', &block) {
-            Some(last_break) => {
-                self.carry = block.split_off(last_break + 1);
-                Ok(Some(block))
-            }
-            None if block.len() >= self.block_bytes => Err(Problem::LongLine { limit: self.block_bytes }),
-            None => {
-                self.carry = block;
-                self.next_block()
-            }
-        }
+/// What an error of an array means for the user.
+pub(crate) fn array_problem(error: NpyError) -> Problem {
+    match error {
+        NpyError::Io(error) => read_problem(error),
+        error => error.into(),
     }
 }
 
@@ -125,33 +191,37 @@ impl LineBlocks {
 mod tests {
     use super::*;
 
-    fn blocks(text: &str, block_bytes: usize) -> Result<Vec<String>, Problem> {
-        let source = Box::new(io::Cursor::new(text.as_bytes().to_vec()));
-        let mut blocks = LineBlocks::new(source, Vec::new(), block_bytes);
-        let mut found = Vec::new();
-        while let Some(block) = blocks.next_block()? {
-            found.push(String::from_utf8(block).unwrap());
+    fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, bytes).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn what_was_looked_at_is_read_again() {
+        let packed = zstd::encode_all(&b"0 1\n1 2\n"[..], 3).unwrap();
+        for bytes in [&b"0 1\n1 2\n"[..], &packed] {
+            let (_folder, path) = written(bytes);
+            let mut source = Source::open(&path).unwrap();
+            assert_eq!(source.peek(3).unwrap(), b"0 1");
+            assert_eq!(source.peek(5).unwrap(), b"0 1\n1");
+            assert_eq!(source.peek(2).unwrap(), b"0 ");
+            assert_eq!(source.peek(100).unwrap(), b"0 1\n1 2\n");
+            let mut text = String::new();
+            source.into_reader().read_to_string(&mut text).unwrap();
+            assert_eq!(text, "0 1\n1 2\n");
         }
-        Ok(found)
     }
 
     #[test]
-    fn blocks_end_with_lines_and_join_to_the_whole() {
-        let text = "1 2\n3 4\n55 66\n7 8";
-        for size in 6..30 {
-            let found = blocks(text, size).unwrap();
-            assert_eq!(found.concat(), text);
-            assert!(found[..found.len() - 1].iter().all(|block| block.ends_with('\n')), "size {size}");
-        }
-    }
-
-    #[test]
-    fn a_line_longer_than_a_block_is_refused() {
-        assert!(matches!(blocks("aaaaaaaaaaaaaaaaaaaa\n", 8), Err(Problem::LongLine { limit: 8 })));
-    }
-
-    #[test]
-    fn an_empty_stream_has_no_blocks() {
-        assert!(blocks("", 8).unwrap().is_empty());
+    fn a_packed_source_becomes_a_file_within_the_limit() {
+        let packed = zstd::encode_all(&vec![7; 1 << 20][..], 3).unwrap();
+        let (_folder, path) = written(&packed);
+        let mut source = Source::open(&path).unwrap();
+        source.peek(10).unwrap();
+        assert_eq!(source.into_file(1 << 20).unwrap().metadata().unwrap().len(), 1 << 20);
+        let error = Source::open(&path).unwrap().into_file(1 << 19).unwrap_err();
+        assert!(matches!(*error.problem, Problem::TooLarge { .. }), "{error}");
     }
 }

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::error::Problem;
+use super::super::lines::{Block, LineProblem};
 use super::fields::{Separator, split};
 
 /// Whether the first line names the columns.
@@ -103,17 +104,15 @@ pub(crate) struct LayoutOptions {
     pub(crate) ids: IdKind,
 }
 
-/// Finds the layout from the first bytes of a file, which end with a whole line
-/// unless the file does not.
+/// Finds the layout from the first lines of a file that are not only comments.
 ///
 /// # Errors
-/// The line, counted from 0, and what is wrong there.
-pub(crate) fn detect(start: &[u8], options: LayoutOptions) -> Result<Layout, (Option<u64>, Problem)> {
-    let lines = (0_u64..).zip(start.split(|&byte| byte == b'\n'));
-    let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+/// The line of the block and what is wrong there.
+pub(crate) fn detect(start: &Block, options: LayoutOptions) -> Result<Layout, LineProblem> {
+    let mut lines = start.lines().filter(|(_, line)| !line.trim_ascii().is_empty());
     let (first_number, first_line) =
-        lines.find(|(_, line)| !is_comment(line)).ok_or((None, Problem::NoEdges))?;
-    let at_first = |problem| (Some(first_number), problem);
+        lines.find(|(_, line)| !is_comment(line)).ok_or((0, Problem::NoEdges))?;
+    let at_first = |problem| (first_number, problem);
     let separator = options.separator.unwrap_or_else(|| Separator::guess(first_line));
     let first = split(first_line, separator).map_err(at_first)?;
     let (mut later, mut all_later): (Vec<Vec<String>>, _) = (Vec::new(), Vec::new());
@@ -141,6 +140,7 @@ pub(crate) fn detect(start: &[u8], options: LayoutOptions) -> Result<Layout, (Op
         IdKind::Integer => false,
         IdKind::String => true,
     };
+    let first_number = start.first_line + first_number;
     let header_line = header.then_some(first_number);
     let num_fields = first.len();
     let guessed_integers = !string_ids && options.ids == IdKind::Auto;
@@ -202,8 +202,12 @@ fn looks_like_integer(field: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn found(text: &str, options: LayoutOptions) -> Result<Layout, LineProblem> {
+        detect(&Block { first_line: 0, bytes: text.into() }, options)
+    }
+
     fn layout(text: &str) -> Layout {
-        detect(text.as_bytes(), LayoutOptions::default()).unwrap()
+        found(text, LayoutOptions::default()).unwrap()
     }
 
     #[test]
@@ -234,14 +238,14 @@ mod tests {
     #[test]
     fn a_header_that_is_not_there_is_an_error() {
         let options = LayoutOptions { header: HeaderRow::Yes, ..Default::default() };
-        let (line, problem) = detect(b"1 2\n3 4\n", options).unwrap_err();
-        assert_eq!(line, Some(0));
+        let (line, problem) = found("1 2\n3 4\n", options).unwrap_err();
+        assert_eq!(line, 0);
         assert_eq!(problem.to_string(), "expected a header, found numbers: `1 2`");
     }
 
     #[test]
     fn too_many_fields_without_a_header_are_an_error() {
-        let (_, problem) = detect(b"1 2 3 4 5\n", LayoutOptions::default()).unwrap_err();
+        let (_, problem) = found("1 2 3 4 5\n", LayoutOptions::default()).unwrap_err();
         assert_eq!(problem.to_string(), "expected 2 or 3 fields, found 5");
     }
 
@@ -262,7 +266,7 @@ mod tests {
         assert!(layout("1 2\n007 3\n").string_ids);
         assert!(!layout("0 10\n").string_ids && layout("0 10\n").guessed_integers);
         let options = LayoutOptions { ids: IdKind::Integer, ..Default::default() };
-        let told = detect(b"007 3\n", options).unwrap();
+        let told = found("007 3\n", options).unwrap();
         assert!(!told.string_ids && !told.guessed_integers);
     }
 

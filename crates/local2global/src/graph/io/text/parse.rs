@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::super::error::Problem;
+use super::super::lines::{Block, LineProblem};
 use super::super::raw::RawPairs;
 use super::fields::{self, Separator};
 use super::layout::{Layout, has_leading_zeros};
@@ -19,32 +20,15 @@ pub(crate) struct ParsedBlock {
     pub(crate) weights: Vec<f32>,
 }
 
-/// The line of a block, counted from 0, and what is wrong with it.
-pub(crate) type LineProblem = (u64, Problem);
-
-/// Reads all edges of a block whose first line is line `first_line` of the file.
+/// Reads all edges of a block.
 ///
 /// # Errors
 /// The first bad line of the block.
-pub(crate) fn parse_block(
-    block: &[u8],
-    first_line: u64,
-    layout: &Layout,
-) -> Result<ParsedBlock, LineProblem> {
+pub(crate) fn parse_block(block: &Block, layout: &Layout) -> Result<ParsedBlock, LineProblem> {
     match layout.string_ids {
-        true => parse_names(block, first_line, layout),
-        false => parse_integers(block, first_line, layout),
+        true => parse_names(block, layout),
+        false => parse_integers(&block.bytes, block.first_line, layout),
     }
-}
-
-/// The lines of a block that hold data, with their numbers.
-fn data_lines<'a>(
-    block: &'a [u8],
-    first_line: u64,
-    layout: &'a Layout,
-) -> impl Iterator<Item = (u64, &'a [u8])> {
-    let lines = (0_u64..).zip(block.strip_suffix(b"\n").unwrap_or(block).split(|&byte| byte == b'\n'));
-    lines.filter(move |&(number, line)| !layout.passes_over(line, first_line + number))
 }
 
 fn parse_integers(block: &[u8], first_line: u64, layout: &Layout) -> Result<ParsedBlock, LineProblem> {
@@ -170,9 +154,7 @@ fn edge_fields<'a>(
     line: &'a [u8],
     layout: &Layout,
 ) -> Result<([std::borrow::Cow<'a, [u8]>; 2], Option<f32>), Problem> {
-    if memchr::memchr(0, line).is_some() {
-        return Err(Problem::NotText);
-    }
+    check_text(line)?;
     let mut ids = [std::borrow::Cow::Borrowed(&line[..0]), std::borrow::Cow::Borrowed(&line[..0])];
     let mut weight = None;
     let mut column = 0;
@@ -190,6 +172,16 @@ fn edge_fields<'a>(
         return Err(Problem::Fields { needed: layout.num_fields.to_string(), found });
     }
     Ok((ids, weight.transpose()?))
+}
+
+/// Checks that a line has no zero bytes, and no `\r` but at its end.
+pub(crate) fn check_text(line: &[u8]) -> Result<(), Problem> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    match memchr::memchr2(0, b'\r', line) {
+        None => Ok(()),
+        Some(position) if line[position] == 0 => Err(Problem::NotText),
+        Some(_) => Err(Problem::StrayReturn),
+    }
 }
 
 /// Reads a node id that must be a non-negative integer.
@@ -232,12 +224,13 @@ pub(crate) fn check_weight(weight: f32) -> Result<f32, Problem> {
 }
 
 /// Numbers names within the block, by first appearance.
-fn parse_names(block: &[u8], first_line: u64, layout: &Layout) -> Result<ParsedBlock, LineProblem> {
+fn parse_names(block: &Block, layout: &Layout) -> Result<ParsedBlock, LineProblem> {
     let mut numbers: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
     let mut names = StringTable::new();
     let mut pairs = Vec::new();
     let mut weights = Vec::new();
-    for (number, line) in data_lines(block, first_line, layout) {
+    let holds_data = |&(number, line): &(u64, &[u8])| !layout.passes_over(line, block.first_line + number);
+    for (number, line) in block.lines().filter(holds_data) {
         let (ids, weight) = edge_fields(line, layout).map_err(|problem| (number, problem))?;
         let mut pair = [0; 2];
         for (slot, id) in pair.iter_mut().zip(&ids) {
@@ -272,8 +265,9 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<ParsedBlock, LineProblem> {
-        let layout = detect(text.as_bytes(), LayoutOptions::default()).unwrap();
-        parse_block(text.as_bytes(), 0, &layout)
+        let block = Block { first_line: 0, bytes: text.into() };
+        let layout = detect(&block, LayoutOptions::default()).unwrap();
+        parse_block(&block, &layout)
     }
 
     fn problem(text: &str) -> String {
@@ -322,6 +316,7 @@ mod tests {
         assert_eq!(problem("1 2 0.5\n1 3 abc\n"), "2: weight `abc` is not a number");
         assert_eq!(problem("1,2\n3,\n"), "2: expected a node id, found nothing");
         assert_eq!(problem("1 2\n3 \0\n"), "2: found a zero byte, so this is not text");
+        assert_eq!(problem("1 2 3\n4 5\r6\n"), "2: found a carriage return inside a line");
     }
 
     #[test]
