@@ -206,7 +206,16 @@ fn for_read_error(error: &ReadError) -> Option<String> {
         Problem::TooLarge { .. } => {
             "raise the limit with `--set graph.max_bytes=N` if you trust the file".into()
         }
-        Problem::NoColumn { .. } => "edge tables need the columns `src` and `dst`".into(),
+        Problem::NoColumn { .. } => "label tables need the columns `id` and `label`".into(),
+        Problem::MissingColumn { .. } => {
+            "name the columns of an edge with `--columns SOURCE,TARGET`, by name or by number".into()
+        }
+        Problem::Fields { needed, .. } if needed == "2 or 3" => {
+            "say which columns are the nodes with `--columns 1,2`, or name them in a first line".into()
+        }
+        Problem::NotNumber(_) => {
+            "if this is no weight, add `--no-weights`, or say which column is with `--columns`".into()
+        }
         Problem::Array(local2global::npy::NpyError::Pickled) => {
             "save the array again as numbers or text, without `dtype=object`".into()
         }
@@ -228,5 +237,7 @@ fn name_of(format: Format) -> &'static str {
         Format::Npy => "npy",
         Format::Npz => "npz",
         Format::MatrixMarket => "matrix-market",
+        Format::JsonLines => "json-lines",
+        Format::GraphMl => "graphml",
     }
 }

@@ -182,6 +182,27 @@ fn a_run_from_standard_input_is_read_again_and_keeps_what_is_the_same() {
 }
 
 #[test]
+fn weights_are_told_and_columns_are_options() {
+    let run = Run::new();
+    run.put("years.csv", "who;whom;year\n1;2;1999\n2;3;2001\n3;1;2000\n");
+    let table = |arguments: &[&str]| {
+        let output =
+            run.l2g(&[&["graph", "years.csv", "--delimiter", ";", "--out", "out"], arguments].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output) + &String::from_utf8(output.stdout).unwrap()
+    };
+    let told = table(&[]);
+    assert!(told.contains("1999 to 2001, mean 2000.000, from column `year`"), "{told}");
+    assert!(!table(&["--no-weights"]).contains("weights"));
+    assert!(!table(&["--columns", "who,whom"]).contains("weights"));
+    assert!(table(&["--columns", "1,2,3"]).contains("from column `year`"));
+    let settings = fs::read_to_string(run.path().join("out/run.toml")).unwrap_or_default();
+    assert!(settings.is_empty() || settings.contains("columns = \"1,2,3\""), "{settings}");
+    let output = run.l2g(&["graph", "years.csv", "--columns", "who"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+#[test]
 fn a_folder_does_not_hide_a_built_in_graph() {
     let run = Run::new();
     fs::create_dir(run.path().join("cora")).unwrap();

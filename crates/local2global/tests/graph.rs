@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use local2global::graph::io::Weights;
 use local2global::graph::labels::{LabelKind, UNKNOWN};
 use local2global::graph::load::{Component, Format, GraphConfig, Loaded, load};
 use local2global::graph::{Duplicates, Features, NodeId};
@@ -146,6 +147,17 @@ fn same_graph_in_all_formats(files: &Files) -> Vec<PathBuf> {
         archive("scipy.npz", scipy),
         files.archive("pyg.npz", &[("edge_index", npy_bytes(&[2, 4], &[0_i64, 1, 2, 3, 1, 2, 0, 4]))]),
         files.put(
+            "a.jsonl",
+            "{\"source\":0,\"target\":1}\n{\"source\":1,\"target\":2}\n\n{\"target\":0,\"source\":2}\n{\"source\":3,\"target\":4}",
+        ),
+        files.put(
+            "a.graphml",
+            "<?xml version='1.0'?>\n<graphml><graph edgedefault='directed'>\n<node id='4'/><node id='3'/>\
+             <node id='2'/><node id='1'/><node id='0'/><edge source='0' target='1'/>\
+             <edge source='1' target='2'/><edge source='2' target='0'/><edge source='3' target='4'/>\
+             </graph></graphml>",
+        ),
+        files.put(
             "a.mtx",
             "%%MatrixMarket matrix coordinate pattern general\n% c\n5 5 4\n1 2\n2 3\n3 1\n4 5\n",
         ),
@@ -193,15 +205,73 @@ fn weights_are_read_from_all_formats_that_have_them() {
         files.put("w.txt", "0 1 0.5\n1 2 2\n"),
         files.put("w.csv", "weight,dst,src\n0.5,1,0\n2,2,1\n"),
         files.table("w.parquet", vec![("src", src), ("dst", dst), ("weight", weight)]),
+        files.put("w.jsonl", "{\"u\":0,\"v\":1,\"w\":0.5}\n{\"u\":1,\"v\":2,\"w\":2}\n"),
+        files.put(
+            "w.graphml",
+            "<graphml><key id='k' for='edge' attr.name='weight'/><graph><node id='0'/><node id='1'/>\
+             <node id='2'/><edge source='0' target='1'><data key='k'>0.5</data></edge>\
+             <edge source='1' target='2'><data key='k'>2</data></edge></graph></graphml>",
+        ),
         files.put("w.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n2 3 2\n"),
     ];
     for path in paths {
         let graph = read(&path).graph;
         assert_eq!(graph.weights(), Some(&[0.5, 0.5, 2.0, 2.0][..]), "{}", path.display());
+        let without = GraphConfig { weights: Weights::None, ..everything() };
+        let loaded = load(&path, &without, &Silent).unwrap();
+        assert!(loaded.graph.weights().is_none() && loaded.summary.weights.is_none(), "{}", path.display());
     }
     let once = GraphConfig { duplicates: Duplicates::One, ..everything() };
     let graph = load(&files.put("w2.txt", "0 1 0.5\n0 1 3\n"), &once, &Silent).unwrap().graph;
     assert_eq!(graph.weights(), None);
+}
+
+#[test]
+fn the_summary_says_where_weights_come_from() {
+    let files = Files::new();
+    let range = |path: PathBuf| read(&path).summary.weights.unwrap();
+    let found = range(files.put("w.txt", "0 1 0.5\n1 2 2\n"));
+    assert_eq!((found.min, found.max, found.mean), (0.5, 2.0, 1.25));
+    assert_eq!(found.source.as_deref(), Some("column 3"));
+    let named = range(files.put("w.csv", "src,dst,value\n0,1,0.5\n1,2,2\n"));
+    assert_eq!(named.source.as_deref(), Some("column `value`"));
+    assert!(read(&files.put("u.txt", "0 1\n")).summary.weights.is_none());
+}
+
+#[test]
+fn columns_delimiter_and_weights_are_taken_as_told() {
+    let files = Files::new();
+    let column = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
+    let table = vec![("a", column(vec![0, 1])), ("b", column(vec![1, 2])), ("c", column(vec![3, 4]))];
+    let json = "{\"a\":0,\"b\":1,\"c\":3}\n{\"a\":1,\"b\":2,\"c\":4}\n";
+    let paths = [
+        files.put("c.csv", "a,x,b,c\n0,x,1,3\n1,y,2,4\n"),
+        files.put("c.txt", "a:b:c\n0:1:3\n1:2:4\n"),
+        files.table("c.parquet", table),
+        files.put("c.jsonl", json),
+    ];
+    for path in paths {
+        let delimiter = path.ends_with("c.txt").then(|| ":".parse().unwrap());
+        let config = |columns: &str| GraphConfig {
+            columns: Some(columns.parse().unwrap()),
+            delimiter,
+            ..everything()
+        };
+        let weighted = load(&path, &config("a,b,c"), &Silent).unwrap().graph;
+        assert_eq!(weighted.weights(), Some(&[3.0, 3.0, 4.0, 4.0][..]), "{}", path.display());
+        let plain = load(&path, &config("a,b"), &Silent).unwrap().graph;
+        assert!(plain.weights().is_none() && plain.num_edges() == 2, "{}", path.display());
+        let missing = error_with(&path, &config("a,z"));
+        assert!(missing.contains("found no column `z` among a, "), "{missing}");
+    }
+    let numbers = GraphConfig { columns: Some("2,3".parse().unwrap()), ..everything() };
+    let graph = load(&files.put("n.txt", "9 0 1 z\n9 1 2 z\n"), &numbers, &Silent).unwrap().graph;
+    assert_eq!((graph.num_nodes(), graph.num_edges()), (3, 2));
+    let mtx = files.put("n.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n");
+    assert_eq!(error_with(&mtx, &numbers), "n.mtx: columns cannot be chosen in a Matrix Market file");
+    let year = GraphConfig { weights: Weights::Column("3".into()), ..everything() };
+    let graph = load(&files.put("y.txt", "0 1 7\n1 2 8\n"), &year, &Silent).unwrap().graph;
+    assert_eq!(graph.weights(), Some(&[7.0, 7.0, 8.0, 8.0][..]));
 }
 
 #[test]
@@ -231,6 +301,9 @@ fn features_and_labels_come_from_files_of_their_own() {
     let features = [
         files.array("x.npy", &[3, 2], &[0.0_f64, 0.0, 1.0, 10.0, 2.0, 20.0]),
         files.table("x.parquet", vec![("id", ids), ("a", a), ("b", b)]),
+        files.put("x.csv", "id,a,b\n2,2,20\n0,0,0\n1,1,10\n"),
+        files.put("x.tsv", "a\tb\n0\t0\n1\t10\n2\t20\n"),
+        files.put("x.txt.gz", gzip(b"0.0 0\n1.0 10\n2.0 20\n")),
         files.archive(
             "x.npz",
             &[
@@ -429,7 +502,7 @@ fn bad_tables_are_named_with_their_column() {
     let files = Files::new();
     let column = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
     let missing = files.table("a.parquet", vec![("src", column(vec![1])), ("dest_id", column(vec![2]))]);
-    assert_eq!(error(&missing), "a.parquet: column `dst`: column is missing; found src, dest_id");
+    assert_eq!(error(&missing), "a.parquet: found no column `dst` among src, dest_id");
     let negative = files.table("b.parquet", vec![("src", column(vec![1, -2])), ("dst", column(vec![2, 3]))]);
     assert_eq!(error(&negative), "b.parquet: column `src`: value at row 1: node id -2 is negative");
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));

@@ -184,6 +184,29 @@ fn damaged_matrix_market() {
 }
 
 #[test]
+fn damaged_json_lines() {
+    survives_damage(
+        "a.jsonl",
+        b"{\"source\": 0, \"target\": 1, \"weight\": 0.5}\n{\"source\": 1, \"target\": 2, \"weight\": 2}\n",
+    );
+    survives_damage(
+        "b.jsonl",
+        b"{\"u\":\"ann\",\"v\":\"bob\",\"x\":[1,{}]}\n{\"u\":\"bob\",\"v\":\"eve\"}\n",
+    );
+}
+
+#[test]
+fn damaged_graphml() {
+    survives_damage(
+        "a.graphml",
+        b"<?xml version='1.0'?>\n<graphml><key id='k' for='edge' attr.name='weight'><default>1</default></key>\
+          <graph edgedefault='undirected'><node id='a'/><node id='b'/><node id='c'/>\
+          <edge source='a' target='b'><data key='k'>0.5</data></edge><edge source='b' target='c'/>\
+          </graph></graphml>\n",
+    );
+}
+
+#[test]
 fn damaged_features() {
     let as_features = |path: &Path| GraphConfig { features: Some(path.to_owned()), ..Default::default() };
     let rows = npy_bytes(&[3, 2], &[0.5_f32, 1.0, 2.0, 3.0, 4.0, 5.0]);
@@ -193,6 +216,7 @@ fn damaged_features() {
         zip.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
         zip.write_all(&bytes).unwrap();
     }
+    attachment_survives_damage("x.csv", b"id,a,b\n0,0.5,1\n2,2e3,3\n1,-4,5\n", as_features);
     attachment_survives_damage("x.npz", &zip.finish().unwrap().into_inner(), as_features);
 }
 
@@ -206,7 +230,7 @@ fn damaged_labels() {
 #[test]
 fn random_bytes_of_every_extension() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["a.txt", "a.csv", "a.npy", "a.npz", "a.parquet", "a.mtx"] {
+    for name in ["a.txt", "a.csv", "a.npy", "a.npz", "a.parquet", "a.mtx", "a.jsonl", "a.graphml"] {
         for case in 0..200 {
             let mut random = Seed(8).stream(Stage::Generate, case);
             let bytes: Vec<u8> = (0..random.random_range(0..300)).map(|_| random.random()).collect();

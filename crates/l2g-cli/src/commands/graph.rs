@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use local2global::config::Config;
 use local2global::graph::builtin;
-use local2global::graph::io::Format;
-use local2global::graph::load::{Component, DroppedTotals, GraphConfig, GraphSummary, Loaded};
+use local2global::graph::io::{Delimiter, EdgeColumns, Format, Weights};
+use local2global::graph::load::{Component, DroppedTotals, GraphConfig, GraphSummary, Loaded, WeightRange};
 use local2global::graph::store;
 use local2global::memory;
 use local2global::pipeline::{Sharing, StageName};
@@ -20,7 +20,7 @@ use crate::stage::StageWork;
 /// The graph to read, and how.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
-    /// A file of node features: .npy or .npz (rows in order, or `ids` inside), or .parquet
+    /// A file of node features, rows in order or named by `id`: .npy, .npz, .parquet, CSV or TSV
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
 
@@ -31,6 +31,18 @@ pub(crate) struct InputArgs {
     /// The format of GRAPH, where its name does not tell
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatArg>,
+
+    /// The columns of an edge, by name or number from 1 [default: by their names, or 1,2[,3]]
+    #[arg(long, value_name = "SRC,DST[,WEIGHT]")]
+    columns: Option<EdgeColumns>,
+
+    /// What separates columns: a character, tab or space [default: found out]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<Delimiter>,
+
+    /// Read no weights, whatever a third column or one named weight holds
+    #[arg(long)]
+    no_weights: bool,
 
     /// Which part to keep [default: largest]
     #[arg(long, value_name = "PART")]
@@ -58,6 +70,9 @@ enum FormatArg {
     Npy,
     Npz,
     MatrixMarket,
+    JsonLines,
+    #[value(name = "graphml")]
+    GraphMl,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -74,7 +89,8 @@ enum ComponentArg {
 /// that lies as NAME.npz in `--data DIR`, or a file: an edge list as text, CSV or TSV
 /// (`source target [weight]`, `#` comments, .gz and .zst), a Parquet table with the columns
 /// src, dst[, weight], a .npy edge index (2 x E or E x 2), a .npz archive (gnn-benchmark,
-/// scipy CSR or edge_index), or a Matrix Market file. `-` is standard input; from a pipe, the
+/// scipy CSR or edge_index), a Matrix Market file, JSON lines (`{"source": 0, "target": 1}`), or
+/// GraphML. `-` is standard input; from a pipe, the
 /// first bytes or `--format` tell the format.
 ///
 /// Edges are put into both directions, duplicates are merged, self-loops are dropped, and
@@ -130,6 +146,11 @@ impl InputArgs {
         let mut config = context.config.graph.clone();
         config.input = Some(graph.to_owned());
         config.format = self.format.map(Into::into).or(config.format);
+        config.columns = self.columns.clone().or(config.columns);
+        config.delimiter = self.delimiter.or(config.delimiter);
+        if self.no_weights {
+            config.weights = Weights::None;
+        }
         config.features = self.features.clone().or(config.features);
         config.labels = self.labels.clone().or(config.labels);
         config.component = self.component.map_or(config.component, Into::into);
@@ -190,6 +211,10 @@ pub(crate) fn rows(summary: &GraphSummary) -> Vec<(&'static str, String)> {
         ("classes", grouped(summary.classes)),
         ("components", grouped(summary.components)),
     ];
+    if let Some(WeightRange { min, mean, max, source }) = &summary.weights {
+        let source = source.as_ref().map(|source| format!(", from {source}")).unwrap_or_default();
+        rows.insert(3, ("weights", format!("{min} to {max}, mean {mean:.3}{source}")));
+    }
     if summary.isolated_nodes > 0 {
         rows.push(("isolated", format!("{} nodes", grouped(summary.isolated_nodes))));
     }
@@ -231,6 +256,8 @@ impl From<FormatArg> for Format {
             FormatArg::Npy => Self::Npy,
             FormatArg::Npz => Self::Npz,
             FormatArg::MatrixMarket => Self::MatrixMarket,
+            FormatArg::JsonLines => Self::JsonLines,
+            FormatArg::GraphMl => Self::GraphMl,
         }
     }
 }

@@ -81,18 +81,19 @@ pub fn load_arrays(
     }
     let rows =
         parts.features.as_ref().map(Features::num_rows).or(parts.labels.as_ref().map(Labels::num_rows));
-    let (edges, num_nodes) = match parts.edges {
+    let (input, num_nodes) = match parts.edges {
         EdgeArrays::Pairs { sources, targets, weights } => {
             let num_nodes = parts.num_nodes.or(parts.ids.as_ref().map(NodeIds::len)).or(rows);
             check_pairs(sources, targets, weights, num_nodes).map_err(|problem| problem.in_file(name))?;
-            (raw_edges(sources, targets, weights), num_nodes)
+            (Input::of_edges(raw_edges(sources, targets, weights)), num_nodes)
         }
         EdgeArrays::Table(mut batches) => {
-            (io::edges_of_batches(name, &mut *batches, progress)?, parts.num_nodes.or(rows))
+            let options = config.read_options();
+            (io::edges_of_batches(name, &mut *batches, &options, progress)?, parts.num_nodes.or(rows))
         }
     };
     let GraphArrays { ids, features, labels, .. } = parts;
-    finish(Input { edges, num_nodes, ids, features, labels }, name, config, started, progress)
+    finish(Input { num_nodes, ids, features, labels, ..input }, name, config, started, progress)
 }
 
 fn check_pairs(

@@ -35,7 +35,7 @@ pub struct HeldOut {
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages name the fields")]
 pub enum HoldOutError {
-    /// The share is not a share.
+    /// The share is not between 0 and 1.
     #[error("the share of edges to hold out is {found}, needed at least 0 and below 1")]
     Share { found: f64 },
 

@@ -9,7 +9,8 @@ use super::builder::{BuildOptions, Built, Dropped, build};
 use super::component::Components;
 use super::held_out::{HoldOutError, hold_out};
 use super::io::{
-    self, FeatureTable, HeaderRow, IdKind, Input, LabelTable, Numbered, NumberedEdges, Problem, ReadError,
+    self, ColumnOptions, Delimiter, EdgeColumns, FeatureTable, HeaderRow, IdKind, Input, LabelTable,
+    Numbered, NumberedEdges, Problem, ReadError, Weights,
 };
 use super::{Duplicates, Graph, NodeIds};
 use crate::progress::Progress;
@@ -27,6 +28,16 @@ pub struct GraphConfig {
     /// The format of the file; if not given, its name tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
+    /// The columns of the ends of an edge and, if it has one, of its weight, by name or by number,
+    /// counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<EdgeColumns>,
+    /// What separates the fields of a text; if not given, the first line shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<Delimiter>,
+    /// Where the weights of edges come from: `auto`, `none`, or a column.
+    #[serde(skip_serializing_if = "is_auto")]
+    pub weights: Weights,
     /// Which part of the graph to keep.
     pub component: Component,
     /// Put every edge into both directions.
@@ -60,6 +71,9 @@ impl Default for GraphConfig {
         Self {
             input: None,
             format: None,
+            columns: None,
+            delimiter: None,
+            weights: Weights::Auto,
             component: Component::Largest,
             symmetrise,
             self_loops,
@@ -80,9 +94,11 @@ impl GraphConfig {
         BuildOptions { symmetrise, self_loops, duplicates }
     }
 
-    fn read_options(&self) -> io::ReadOptions {
-        let Self { format, header, ids, max_bytes, .. } = *self;
-        io::ReadOptions { format, header, ids, max_bytes }
+    pub(super) fn read_options(&self) -> io::ReadOptions {
+        let Self { format, delimiter, header, ids, max_bytes, .. } = *self;
+        let columns = ColumnOptions { columns: self.columns.clone(), weights: self.weights.clone() };
+        let keep_directions = !self.symmetrise;
+        io::ReadOptions { format, columns, delimiter, header, ids, keep_directions, max_bytes }
     }
 }
 
@@ -124,7 +140,7 @@ impl Loaded {
     /// As [`hold_out`].
     pub fn hold_out(self, share: f64, seed: Seed) -> Result<Self, HoldOutError> {
         let graph = hold_out(self.graph, share, seed)?;
-        let summary = GraphSummary::of(&graph, self.summary.components, self.summary.dropped);
+        let summary = self.summary.of_part(&graph);
         Ok(Self { graph, summary, seconds: self.seconds })
     }
 }
@@ -153,6 +169,9 @@ pub struct GraphSummary {
     pub symmetric: bool,
     /// Whether edges have weights.
     pub weighted: bool,
+    /// The weights, if edges have some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<WeightRange>,
     /// Columns of features, 0 without features.
     pub features: usize,
     /// Classes, 0 without labels.
@@ -172,8 +191,35 @@ pub struct GraphSummary {
     pub dropped: DroppedTotals,
 }
 
+fn is_auto(weights: &Weights) -> bool {
+    *weights == Weights::Auto
+}
+
 fn is_zero(count: &usize) -> bool {
     *count == 0
+}
+
+/// The weights of edges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WeightRange {
+    /// The smallest.
+    pub min: f32,
+    /// The mean.
+    pub mean: f64,
+    /// The largest.
+    pub max: f32,
+    /// Where they come from, as in ``column `weight` ``, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+impl WeightRange {
+    fn of(weights: &[f32]) -> Self {
+        let min = weights.iter().copied().fold(f32::INFINITY, f32::min);
+        let max = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+        Self { min, mean: sum / weights.len() as f64, max, source: None }
+    }
 }
 
 /// Neighbours of a node.
@@ -266,6 +312,9 @@ pub(super) fn finish(
     }
     let (graph, mut summary) = keep_component(graph, built.dropped, config.component);
     summary.dropped.labels = num_foreign;
+    if let Some(weights) = &mut summary.weights {
+        weights.source = input.weights_from;
+    }
     progress.end();
     let component = started.elapsed().as_secs_f64() - read - build;
     Ok(Loaded { graph, summary, seconds: LoadSeconds { read, build, component } })
@@ -313,7 +362,11 @@ fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph
 impl GraphSummary {
     /// The summary of a part of the graph.
     pub fn of_part(&self, part: &Graph) -> Self {
-        Self::of(part, self.components, self.dropped)
+        let mut summary = Self::of(part, self.components, self.dropped);
+        if let (Some(weights), Some(whole)) = (&mut summary.weights, &self.weights) {
+            weights.source.clone_from(&whole.source);
+        }
+        summary
     }
 
     fn of(graph: &Graph, components: usize, dropped: DroppedTotals) -> Self {
@@ -330,6 +383,7 @@ impl GraphSummary {
             directed_edges: graph.num_directed_edges(),
             symmetric: graph.is_symmetric(),
             weighted: graph.weights().is_some(),
+            weights: graph.weights().filter(|weights| !weights.is_empty()).map(WeightRange::of),
             features: graph.features().map_or(0, super::Features::width),
             classes: class_names.len(),
             class_names,

@@ -14,6 +14,7 @@ use super::node_values::{ID_NAMES, IdValues, NodeNumbers, ValueRow};
 use super::parquet::{Column, Ids, Table};
 use super::source::Source;
 use super::sparse::SparseMatrix;
+use super::text_features::{self, TextFeatures};
 use super::{Format, ReadOptions, npy, npz};
 use crate::graph::features::DenseFeatures;
 use crate::graph::labels::UNKNOWN;
@@ -26,6 +27,8 @@ pub(crate) struct FeatureTable {
     /// The node of each row; without it, rows are in the order of the nodes.
     ids: Option<NodeIds>,
     features: Features,
+    /// Whether the first column may be the nodes, for all that the file says.
+    is_bare: bool,
 }
 
 /// Labels as a file gives them.
@@ -37,7 +40,7 @@ pub(crate) enum LabelTable {
     Keyed(IdValues),
 }
 
-/// Reads features from `.npy` (in order), `.npz` or `.parquet`.
+/// Reads features from `.npy` (in order), `.npz`, `.parquet` or text.
 pub(crate) fn read_features(path: &Path, options: &ReadOptions) -> Result<FeatureTable, ReadError> {
     let mut source = Source::open(path)?;
     let format = Format::of_source(&mut source, None)?;
@@ -47,13 +50,18 @@ pub(crate) fn read_features(path: &Path, options: &ReadOptions) -> Result<Featur
         Format::Npy => (None, npy_features(source, limit)?),
         Format::Npz => npz_features(Archive::open(source, limit)?)?,
         Format::Parquet => parquet_features(source, limit)?,
-        _ => {
-            let problem = "features come as .npy, .npz or .parquet".to_owned();
+        Format::EdgeList | Format::Csv | Format::Tsv => {
+            let TextFeatures { ids, features, is_bare } =
+                text_features::read(source, format.separator(), limit)?;
+            return Ok(FeatureTable { path, ids, features: Features::Dense(features), is_bare });
+        }
+        Format::MatrixMarket | Format::JsonLines | Format::GraphMl => {
+            let problem = format!("looks like {format}, but features come as .npy, .npz, .parquet or text");
             return Err(Problem::Inconsistent(problem).in_file(&path));
         }
     };
     features.check_finite().map_err(|error| Problem::from(error).in_file(&path))?;
-    Ok(FeatureTable { path, ids, features })
+    Ok(FeatureTable { path, ids, features, is_bare: false })
 }
 
 fn npy_features(source: Source, limit: u64) -> Result<Features, ReadError> {
@@ -182,7 +190,11 @@ pub(crate) fn read_labels(path: &Path, options: &ReadOptions) -> Result<LabelTab
             Ok(LabelTable::InOrder(path, labels))
         }
         Format::Parquet => parquet_labels(source, limit),
-        _ => Ok(LabelTable::Keyed(IdValues::read(source)?)),
+        Format::EdgeList | Format::Csv | Format::Tsv => Ok(LabelTable::Keyed(IdValues::read(source)?)),
+        Format::MatrixMarket | Format::JsonLines | Format::GraphMl => {
+            let problem = format!("looks like {format}, but labels come as .npy, .npz, .parquet or text");
+            Err(Problem::Inconsistent(problem).in_file(&path))
+        }
     }
 }
 
@@ -225,10 +237,13 @@ impl FeatureTable {
         let at_file = |problem: Problem| problem.in_file(&self.path);
         let Some(ids) = &self.ids else {
             let found = self.features.num_rows();
-            return match found == nodes.len() {
-                true => Ok(self.features),
-                false => Err(at_file(Problem::Rows { found, needed: nodes.len() })),
-            };
+            if found != nodes.len() {
+                return Err(at_file(Problem::Rows { found, needed: nodes.len() }));
+            }
+            if self.is_bare && first_column_is(&self.features, nodes) {
+                return Err(at_file(Problem::BareIds));
+            }
+            return Ok(self.features);
         };
         if ids.len() != self.features.num_rows() {
             let problem = format!("has {} ids for {} rows", ids.len(), self.features.num_rows());
@@ -249,6 +264,21 @@ impl FeatureTable {
         };
         Ok(self.features.select(&found.ok_or_else(|| at_file(missing()))?))
     }
+}
+
+/// Whether the first of several columns holds every node id once.
+fn first_column_is(features: &Features, nodes: &NodeIds) -> bool {
+    let Features::Dense(dense) = features else { return false };
+    let width = features.width();
+    if width < 2 {
+        return false;
+    }
+    let numbers = NodeNumbers::of(nodes);
+    let mut met = vec![false; nodes.len()];
+    dense.values().iter().step_by(width).all(|id| {
+        let node = numbers.get(&id.to_string());
+        node.is_some_and(|node| !std::mem::replace(&mut met[node.index()], true))
+    })
 }
 
 impl LabelTable {
@@ -343,13 +373,32 @@ mod tests {
 
     fn table(ids: &[u64], values: &[f32]) -> FeatureTable {
         let features = DenseFeatures::new(ids.len(), 1, values.to_vec().into()).unwrap();
-        FeatureTable { path: "x.npz".into(), ids: Some(integers(ids)), features: Features::Dense(features) }
+        FeatureTable {
+            path: "x.npz".into(),
+            ids: Some(integers(ids)),
+            features: Features::Dense(features),
+            is_bare: false,
+        }
     }
 
     #[test]
     fn keyed_features_find_their_nodes() {
         let features = table(&[30, 10, 20], &[3.0, 1.0, 2.0]).attach(&integers(&[10, 20, 30])).unwrap();
         assert_eq!(features.values(), [1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn a_first_column_of_ids_that_nothing_names_is_refused() {
+        let table = |values: Vec<f32>| FeatureTable {
+            path: "x.csv".into(),
+            ids: None,
+            features: Features::Dense(DenseFeatures::new(3, 2, values.into()).unwrap()),
+            is_bare: true,
+        };
+        let nodes = integers(&[10, 20, 30]);
+        let error = table(vec![30.0, 0.5, 10.0, 0.5, 20.0, 0.5]).attach(&nodes).unwrap_err().to_string();
+        assert!(error.starts_with("x.csv: first column holds the node ids"), "{error}");
+        table(vec![30.0, 0.5, 10.0, 0.5, 10.0, 0.5]).attach(&nodes).unwrap();
     }
 
     #[test]

@@ -136,6 +136,12 @@ pub enum Problem {
     #[error("array is missing; found {}", found.join(", "))]
     NoArray { found: Vec<String> },
 
+    #[error("found no column `{name}` among {found}")]
+    MissingColumn { name: String, found: String },
+
+    #[error("{what} cannot be chosen in {format}")]
+    UselessOption { what: &'static str, format: Format },
+
     #[error("column is missing; found {}", found.join(", "))]
     NoColumn { found: Vec<String> },
 
@@ -153,6 +159,12 @@ pub enum Problem {
 
     #[error("{0}")]
     Features(#[from] FeatureError),
+
+    #[error("feature `{0}` is not a finite number")]
+    FeatureNotNumber(String),
+
+    #[error("first column holds the node ids, but no header says so; needed a first line such as `id,...`")]
+    BareIds,
 
     #[error("feature value {value} in row {row} is not a finite number")]
     FeatureNotFinite { row: usize, value: String },

@@ -3,10 +3,10 @@
 
 use super::Input;
 use super::error::{Problem, ReadError};
+use super::fields::{Separator, split};
 use super::lines::{Block, LineBlocks, at_line, for_each_block};
 use super::raw::RawEdgesBuilder;
 use super::source::Source;
-use super::text::fields::{Separator, split};
 use super::text::layout::{Layout, is_comment};
 use super::text::parse::parse_block;
 use crate::progress::Progress;
@@ -29,6 +29,7 @@ pub(crate) fn read(source: Source, progress: &dyn Progress) -> Result<Input, Rea
         source: 0,
         target: 1,
         weight: preamble.has_values.then_some(2),
+        weights_from: preamble.has_values.then(|| "column 3".to_owned()),
         string_ids: false,
         guessed_integers: false,
         header_line: None,
@@ -46,7 +47,11 @@ pub(crate) fn read(source: Source, progress: &dyn Progress) -> Result<Input, Rea
         let problem = format!("found {num_found} entries, but the size line says {}", preamble.num_entries);
         return Err(Problem::Damaged(problem).in_file(&name));
     }
-    Ok(Input { num_nodes: Some(preamble.num_nodes as usize), ..Input::of_edges(builder.finish()) })
+    Ok(Input {
+        num_nodes: Some(preamble.num_nodes as usize),
+        weights_from: layout.weights_from,
+        ..Input::of_edges(builder.finish())
+    })
 }
 
 /// Reads the banner, comments and the size line; the entries come next.

@@ -10,7 +10,15 @@ mod archive;
 
 mod attachment;
 
+mod columns;
+
 mod error;
+
+mod fields;
+
+mod graphml;
+
+mod json_lines;
 
 mod lines;
 
@@ -34,15 +42,19 @@ mod sparse;
 
 mod text;
 
+mod text_features;
+
 use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub use columns::{Delimiter, EdgeColumns, Weights};
 pub use error::{Place, Problem, ReadError};
 pub use text::layout::{HeaderRow, IdKind};
 
 pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels};
+pub(crate) use columns::ColumnOptions;
 pub(crate) use node_values::{NodeValues, ValueRow};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
 pub(crate) use parquet::edges_of_batches;
@@ -52,8 +64,8 @@ pub(crate) use text::parse::check_weight;
 
 use super::{Features, Labels, NodeIds};
 use crate::progress::Progress;
+use fields::Separator;
 use source::Source;
-use text::fields::Separator;
 use text::layout::LayoutOptions;
 
 /// The format is told by this many bytes.
@@ -77,6 +89,11 @@ pub enum Format {
     Npz,
     /// A Matrix Market coordinate file.
     MatrixMarket,
+    /// Text, one JSON object a line for each edge.
+    JsonLines,
+    /// GraphML.
+    #[serde(rename = "graphml")]
+    GraphMl,
 }
 
 impl fmt::Display for Format {
@@ -89,6 +106,8 @@ impl fmt::Display for Format {
             Self::Npy => "a NumPy array (.npy)",
             Self::Npz => "an archive of arrays (.npz)",
             Self::MatrixMarket => "a Matrix Market file",
+            Self::JsonLines => "JSON lines",
+            Self::GraphMl => "GraphML",
         })
     }
 }
@@ -107,6 +126,8 @@ impl Format {
             Some("npy") => Self::Npy,
             Some("npz") => Self::Npz,
             Some("mtx") => Self::MatrixMarket,
+            Some("jsonl" | "ndjson") => Self::JsonLines,
+            Some("graphml") => Self::GraphMl,
             _ => Self::EdgeList,
         }
     }
@@ -118,8 +139,31 @@ impl Format {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Self::Npy),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(Self::Npz),
             _ if bytes.starts_with(b"%%MatrixMarket") => Some(Self::MatrixMarket),
+            _ => Self::of_text(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start()),
+        }
+    }
+
+    /// The format of text that begins as no edge does.
+    fn of_text(start: &[u8]) -> Option<Self> {
+        match start {
+            [b'{', rest @ ..] if rest.trim_ascii_start().starts_with(b"\"") => Some(Self::JsonLines),
+            _ if start.starts_with(b"<?xml") || start.starts_with(b"<graphml") => Some(Self::GraphMl),
             _ => None,
         }
+    }
+
+    /// What separates fields, if the format says it.
+    fn separator(self) -> Option<Separator> {
+        match self {
+            Self::Csv => Some(Separator::Byte(b',')),
+            Self::Tsv => Some(Separator::Byte(b'\t')),
+            _ => None,
+        }
+    }
+
+    /// Whether edges are lines of fields.
+    fn is_fields(self) -> bool {
+        matches!(self, Self::EdgeList | Self::Csv | Self::Tsv)
     }
 
     /// The format of an open source: what the user says or else the name, checked against the
@@ -140,21 +184,43 @@ impl Format {
 }
 
 /// How to read a file.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReadOptions {
     /// The format; if not given, the name tells.
-    pub format: Option<Format>,
+    pub(crate) format: Option<Format>,
+    /// Which columns to read.
+    pub(crate) columns: ColumnOptions,
+    /// What separates the fields of text.
+    pub(crate) delimiter: Option<Delimiter>,
     /// Whether the first line names the columns, for text.
-    pub header: HeaderRow,
+    pub(crate) header: HeaderRow,
     /// Whether node ids are integers or text, for text.
-    pub ids: IdKind,
+    pub(crate) ids: IdKind,
+    /// Whether edges stay as they are directed, so that undirected ones must be put both ways.
+    pub(crate) keep_directions: bool,
     /// The most bytes to unpack or set aside; if not given, the machine's memory.
-    pub max_bytes: Option<u64>,
+    pub(crate) max_bytes: Option<u64>,
 }
 
 impl ReadOptions {
     pub(crate) fn limit(&self) -> u64 {
         self.max_bytes.or_else(crate::memory::total_bytes).unwrap_or(u64::MAX)
+    }
+
+    /// Checks that what the user says about the file means something in its format.
+    fn check_for(&self, format: Format) -> Result<(), Problem> {
+        let has_columns = format.is_fields() || matches!(format, Format::Parquet | Format::JsonLines);
+        let names_weights = matches!(self.columns.weights, Weights::Column(_));
+        if self.columns.columns.is_some() && !has_columns {
+            return Err(Problem::UselessOption { what: "columns", format });
+        }
+        if names_weights && !has_columns && format != Format::GraphMl {
+            return Err(Problem::UselessOption { what: "the column of weights", format });
+        }
+        match self.delimiter.is_some() && !format.is_fields() {
+            true => Err(Problem::UselessOption { what: "a delimiter", format }),
+            false => Ok(()),
+        }
     }
 }
 
@@ -163,6 +229,8 @@ impl ReadOptions {
 pub(crate) struct Input {
     /// The edges, named as in the file.
     pub(crate) edges: RawEdges,
+    /// Where the weights come from, if edges have some.
+    pub(crate) weights_from: Option<String>,
     /// The number of nodes, if the file says; ids are then below it.
     pub(crate) num_nodes: Option<usize>,
     /// What the nodes are called, if not by their number.
@@ -173,8 +241,8 @@ pub(crate) struct Input {
 
 impl Input {
     /// Edges, and nothing said about the nodes.
-    fn of_edges(edges: RawEdges) -> Self {
-        Self { edges, num_nodes: None, ids: None, features: None, labels: None }
+    pub(crate) fn of_edges(edges: RawEdges) -> Self {
+        Self { edges, weights_from: None, num_nodes: None, ids: None, features: None, labels: None }
     }
 }
 
@@ -185,17 +253,24 @@ pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) 
     let name = source.name().file_name().unwrap_or_default().to_string_lossy().into_owned();
     progress.begin(&format!("reading {name}"), source.num_bytes().unwrap_or(0), "bytes");
     let limit = options.limit();
+    options.check_for(format).map_err(|problem| problem.in_file(source.name()))?;
     let input = match format {
-        Format::Parquet => parquet::read(source, limit, progress),
+        Format::Parquet => parquet::read(source, options, progress),
         Format::Npy => npy::read(source, limit),
         Format::Npz => npz::read(source, limit),
         Format::MatrixMarket => matrix_market::read(source, progress),
-        Format::EdgeList => read_text(source, None, options, progress),
-        Format::Csv => read_text(source, Some(Separator::Byte(b',')), options, progress),
-        Format::Tsv => read_text(source, Some(Separator::Byte(b'\t')), options, progress),
+        Format::JsonLines => json_lines::read(source, options, progress),
+        Format::GraphMl => graphml::read(source, options, progress),
+        Format::EdgeList | Format::Csv | Format::Tsv => {
+            read_text(source, format.separator(), options, progress)
+        }
     };
     progress.end();
-    input
+    let mut input = input?;
+    if options.columns.weights == Weights::None {
+        input.edges.drop_weights();
+    }
+    Ok(input)
 }
 
 /// Reads a graph from an archive that is part of the program.
@@ -209,6 +284,9 @@ fn read_text(
     options: &ReadOptions,
     progress: &dyn Progress,
 ) -> Result<Input, ReadError> {
-    let layout = LayoutOptions { separator, header: options.header, ids: options.ids };
-    Ok(Input::of_edges(text::read_edge_list(source, layout, progress)?))
+    let ReadOptions { header, ids, .. } = *options;
+    let separator = options.delimiter.map(Delimiter::separator).or(separator);
+    let layout = LayoutOptions { separator, columns: options.columns.clone(), header, ids };
+    let (edges, weights_from) = text::read_edge_list(source, &layout, progress)?;
+    Ok(Input { weights_from, ..Input::of_edges(edges) })
 }

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::error::{Problem, ReadError};
+use super::fields::{Separator, split};
 use super::lines::{Block, LineBlocks, at_line};
 use super::npy::OpenArray;
 use super::source::Source;
-use super::text::fields::{Separator, split};
 use super::text::layout::is_comment;
 use super::text::parse::check_text;
 use super::{Format, npy};

@@ -52,7 +52,7 @@ fn read_benchmark(archive: &mut Archive) -> Result<Input, ReadError> {
         true => Some(read_node_names(archive, num_nodes)?),
         false => None,
     };
-    Ok(Input { edges, num_nodes: Some(num_nodes), ids, features, labels })
+    Ok(Input { num_nodes: Some(num_nodes), ids, features, labels, ..weighted(edges, "adj_data") })
 }
 
 fn read_adjacency(archive: &mut Archive, prefix: &str) -> Result<(RawEdges, usize), ReadError> {
@@ -66,6 +66,11 @@ fn read_adjacency(archive: &mut Archive, prefix: &str) -> Result<(RawEdges, usiz
     Ok((RawEdges::Narrow(edges), num_nodes))
 }
 
+/// Edges whose weights, if they have any, come from an array.
+fn weighted(edges: RawEdges, array: &str) -> Input {
+    Input { weights_from: Some(format!("array `{array}`")), ..Input::of_edges(edges) }
+}
+
 fn read_scipy(archive: &mut Archive) -> Result<Input, ReadError> {
     let format = archive.read("format", |reader| reader.strings())?.join("");
     if !matches!(&format[..], "csr" | "csc") {
@@ -77,7 +82,7 @@ fn read_scipy(archive: &mut Archive) -> Result<Input, ReadError> {
     if let (RawEdges::Narrow(edges), "csc") = (&mut edges, &format[..]) {
         edges.chunks_mut().iter_mut().flat_map(|chunk| &mut chunk.pairs).for_each(|pair| pair.reverse());
     }
-    Ok(Input { edges, num_nodes: Some(num_nodes), ids: None, features: None, labels: None })
+    Ok(Input { num_nodes: Some(num_nodes), ..weighted(edges, "data") })
 }
 
 fn read_edge_index(archive: &mut Archive) -> Result<Input, ReadError> {
@@ -89,7 +94,7 @@ fn read_edge_index(archive: &mut Archive) -> Result<Input, ReadError> {
     };
     let labels = read_labels(archive, "y", Vec::new())?;
     let rows = features.as_ref().map(Features::num_rows).or(labels.as_ref().map(Labels::num_rows));
-    Ok(Input { edges, num_nodes: rows, ids: None, features, labels })
+    Ok(Input { num_nodes: rows, features, labels, ..Input::of_edges(edges) })
 }
 
 /// A dense matrix with one row per node.

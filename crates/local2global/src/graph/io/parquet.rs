@@ -14,36 +14,41 @@ use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::Input;
+use super::columns::{ColumnOptions, FoundColumns};
 use super::error::{Place, Problem, ReadError};
-use super::raw::{RawEdges, RawEdgesBuilder, RawPairs};
+use super::raw::{RawEdgesBuilder, RawPairs};
 use super::source::Source;
-use super::text::layout::named_columns;
 use super::text::parse::check_weight;
+use super::{Input, ReadOptions};
 use crate::graph::StringTable;
 use crate::progress::Progress;
 
 const BATCH_ROWS: usize = 1 << 18;
 
 /// Reads a table of edges, `src, dst[, weight]`.
-pub(crate) fn read(source: Source, limit: u64, progress: &dyn Progress) -> Result<Input, ReadError> {
+pub(crate) fn read(
+    source: Source,
+    options: &ReadOptions,
+    progress: &dyn Progress,
+) -> Result<Input, ReadError> {
     let name = source.name().to_owned();
+    let limit = options.limit();
     let table = Table::open(&name, source.into_file(limit)?, limit)?;
-    let mut collector = EdgeCollector::new(&name, table.column_names())?;
+    let mut collector = EdgeCollector::new(&name, table.column_names(), &options.columns)?;
     let columns = collector.columns();
     table.for_each_batch(&columns, |batch| collector.push(batch, progress))?;
-    let edges = collector.finish()?;
-    Ok(Input::of_edges(edges))
+    collector.finish()
 }
 
 /// The edges of a table in memory, `src, dst[, weight]`; messages call it `name`.
 pub(crate) fn edges_of_batches(
     name: &Path,
     batches: &mut dyn RecordBatchReader,
+    options: &ReadOptions,
     progress: &dyn Progress,
-) -> Result<RawEdges, ReadError> {
+) -> Result<Input, ReadError> {
     let names = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let mut collector = EdgeCollector::new(name, names)?;
+    let mut collector = EdgeCollector::new(name, names, &options.columns)?;
     while let Some(batch) = guarded(name, || batches.next().transpose())? {
         collector.push(&batch, progress)?;
     }
@@ -63,13 +68,9 @@ struct EdgeCollector<'a> {
 
 impl<'a> EdgeCollector<'a> {
     /// Finds the columns by their names.
-    fn new(path: &'a Path, names: Vec<String>) -> Result<Self, ReadError> {
-        let Some((source, target, weight)) = named_columns(&names) else {
-            let missing =
-                if named_columns(&[&names[..], &["dst".into()]].concat()).is_some() { "dst" } else { "src" };
-            let problem = Problem::NoColumn { found: names };
-            return Err(problem.at(path, Place::Column(missing.into())));
-        };
+    fn new(path: &'a Path, names: Vec<String>, options: &ColumnOptions) -> Result<Self, ReadError> {
+        let found = options.find(&names).map_err(|problem| problem.in_file(path))?;
+        let FoundColumns { source, target, weight } = found;
         Ok(Self { path, names, source, target, weight, first_row: 0, builder: RawEdgesBuilder::default() })
     }
 
@@ -94,11 +95,12 @@ impl<'a> EdgeCollector<'a> {
         }
     }
 
-    fn finish(self) -> Result<RawEdges, ReadError> {
+    fn finish(self) -> Result<Input, ReadError> {
         let edges = self.builder.finish();
+        let weights_from = self.weight.map(|column| format!("column `{}`", self.names[column]));
         match edges.len() {
             0 => Err(Problem::NoEdges.in_file(self.path)),
-            _ => Ok(edges),
+            _ => Ok(Input { weights_from, ..Input::of_edges(edges) }),
         }
     }
 }

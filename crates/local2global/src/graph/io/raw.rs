@@ -45,6 +45,16 @@ impl RawEdges {
             Self::Wide(edges) => edges.len(),
         }
     }
+
+    /// Forgets the weights.
+    pub(crate) fn drop_weights(&mut self) {
+        match self {
+            Self::Narrow(edges) | Self::Names(edges, _) => {
+                edges.chunks_mut().iter_mut().for_each(|chunk| chunk.weights = Vec::new());
+            }
+            Self::Wide(edges) => edges.chunks_mut().iter_mut().for_each(|chunk| chunk.weights = Vec::new()),
+        }
+    }
 }
 
 /// Collects the pieces of a file, in order.
@@ -57,13 +67,14 @@ pub(crate) struct RawEdgesBuilder {
 
 /// All names met so far. Looked up, never iterated.
 #[derive(Debug, Default)]
-struct NameTable {
+pub(crate) struct NameTable {
     numbers: FxHashMap<Box<str>, u32>,
     names: StringTable,
 }
 
 impl NameTable {
-    fn number(&mut self, name: &str) -> u32 {
+    /// The number of a name: how many others were met before it.
+    pub(crate) fn number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
@@ -71,6 +82,11 @@ impl NameTable {
         self.names.push(name);
         self.numbers.insert(name.into(), number);
         number
+    }
+
+    /// All names, by their numbers.
+    pub(crate) fn into_names(self) -> StringTable {
+        self.names
     }
 }
 

@@ -8,9 +8,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::columns::{ColumnOptions, Weights};
 use super::super::error::Problem;
+use super::super::fields::{Separator, split};
 use super::super::lines::{Block, LineProblem};
-use super::fields::{Separator, split};
 
 /// Whether the first line names the columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,8 @@ pub(crate) struct Layout {
     pub(crate) source: usize,
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
+    /// What messages call the column of weights.
+    pub(crate) weights_from: Option<String>,
     /// Whether ids are text.
     pub(crate) string_ids: bool,
     /// Whether ids were taken for integers because all looked so. One with leading zeros, as in
@@ -62,22 +65,6 @@ pub(crate) struct Layout {
 
 /// The layout is found out from this many lines after the first.
 const SAMPLE_LINES: usize = 999;
-
-const SOURCE_NAMES: [&str; 9] =
-    ["src", "source", "from", "fromnodeid", "u", "node1", "id1", "head", "sourcenodeid"];
-const TARGET_NAMES: [&str; 10] =
-    ["dst", "target", "to", "tonodeid", "v", "node2", "id2", "tail", "targetnodeid", "dest"];
-const WEIGHT_NAMES: [&str; 3] = ["weight", "w", "value"];
-
-/// The column with one of the known names.
-fn find(names: &[String], known: &[&str]) -> Option<usize> {
-    names.iter().position(|name| known.contains(&name.to_ascii_lowercase().as_str()))
-}
-
-/// The columns of source, target and, if there is one, weight.
-pub(crate) fn named_columns(names: &[String]) -> Option<(usize, usize, Option<usize>)> {
-    Some((find(names, &SOURCE_NAMES)?, find(names, &TARGET_NAMES)?, find(names, &WEIGHT_NAMES)))
-}
 
 /// Whether a line holds no data.
 pub(crate) fn is_comment(line: &[u8]) -> bool {
@@ -97,9 +84,10 @@ impl Layout {
 }
 
 /// What the user says about the file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LayoutOptions {
     pub(crate) separator: Option<Separator>,
+    pub(crate) columns: ColumnOptions,
     pub(crate) header: HeaderRow,
     pub(crate) ids: IdKind,
 }
@@ -108,7 +96,7 @@ pub(crate) struct LayoutOptions {
 ///
 /// # Errors
 /// The line of the block and what is wrong there.
-pub(crate) fn detect(start: &Block, options: LayoutOptions) -> Result<Layout, LineProblem> {
+pub(crate) fn detect(start: &Block, options: &LayoutOptions) -> Result<Layout, LineProblem> {
     let mut lines = start.lines().filter(|(_, line)| !line.trim_ascii().is_empty());
     let (first_number, first_line) =
         lines.find(|(_, line)| !is_comment(line)).ok_or((0, Problem::NoEdges))?;
@@ -124,12 +112,28 @@ pub(crate) fn detect(start: &Block, options: LayoutOptions) -> Result<Layout, Li
         all_later.push(fields);
     }
 
-    let columns = named_columns(&first);
-    let header = is_header(&first, &later, columns.is_some(), options).map_err(at_first)?;
-    let (source, target, weight) = match columns {
-        Some(columns) if header => columns,
-        _ => positions(first.len()).map_err(at_first)?,
+    let columns = &options.columns;
+    let is_named = columns.are_named(&first);
+    let header = match columns.positions(first.len()) {
+        _ if is_named => options.header != HeaderRow::No,
+        Ok(ends) => is_header(&first, &later, ends, options).map_err(at_first)?,
+        Err(_) if options.header == HeaderRow::Yes => true,
+        Err(problem) => {
+            // A name that is not in the first line is told together with what is there.
+            let told = columns.columns.as_ref().and_then(|_| columns.ends(&first).err());
+            return Err(at_first(told.unwrap_or(problem)));
+        }
     };
+    let names = header.then_some(&first[..]);
+    let by_name = names.filter(|_| is_named || columns.columns.is_some());
+    let ends = by_name.map_or_else(|| columns.positions(first.len()), |names| columns.ends(names));
+    let [source, target] = ends.map_err(at_first)?;
+    let weight_names = if columns.weights == Weights::Auto { by_name } else { names };
+    let weight = columns.weight(weight_names, first.len()).map_err(at_first)?;
+    let weights_from = weight.map(|column| match header {
+        true => format!("column `{}`", first[column]),
+        false => format!("column {}", column + 1),
+    });
     let later = if header { all_later } else { later };
     let data = later.iter().chain((!header).then_some(&first));
     let ids_are_integers = data
@@ -150,6 +154,7 @@ pub(crate) fn detect(start: &Block, options: LayoutOptions) -> Result<Layout, Li
         source,
         target,
         weight,
+        weights_from,
         string_ids,
         guessed_integers,
         header_line,
@@ -158,31 +163,23 @@ pub(crate) fn detect(start: &Block, options: LayoutOptions) -> Result<Layout, Li
     })
 }
 
-/// The columns by position, where no header names them.
-fn positions(num_fields: usize) -> Result<(usize, usize, Option<usize>), Problem> {
-    match num_fields {
-        2 => Ok((0, 1, None)),
-        3 => Ok((0, 1, Some(2))),
-        found => Err(Problem::Fields { needed: "2 or 3".into(), found }),
-    }
-}
-
+/// Whether the first line is a header, though it does not name the columns as we know them.
 fn is_header(
     first: &[String],
     later: &[Vec<String>],
-    names_are_known: bool,
-    options: LayoutOptions,
+    ends: [usize; 2],
+    options: &LayoutOptions,
 ) -> Result<bool, Problem> {
-    let has_word = |fields: &[String]| fields.iter().take(2).any(|field| !looks_like_integer(field));
+    let is_word = |field: Option<&String>| field.is_some_and(|field| !looks_like_integer(field));
+    let has_word = |fields: &[String]| ends.into_iter().any(|column| is_word(fields.get(column)));
     match options.header {
         HeaderRow::No => Ok(false),
         HeaderRow::Yes if !has_word(first) => Err(Problem::NoHeader(first.join(" "))),
         HeaderRow::Yes => Ok(true),
-        HeaderRow::Auto if names_are_known => Ok(true),
         // Words above integers: a header, unless ids are text and happen to be digits.
         HeaderRow::Auto => {
             let below_are_integers = !later.is_empty() && later.iter().all(|fields| !has_word(fields));
-            let only_words = first.iter().take(2).all(|field| !looks_like_integer(field));
+            let only_words = ends.into_iter().all(|column| is_word(first.get(column)));
             Ok(options.ids != IdKind::String && only_words && below_are_integers)
         }
     }
@@ -203,7 +200,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str, options: LayoutOptions) -> Result<Layout, LineProblem> {
-        detect(&Block { first_line: 0, bytes: text.into() }, options)
+        detect(&Block { first_line: 0, bytes: text.into() }, &options)
     }
 
     fn layout(text: &str) -> Layout {
@@ -233,6 +230,24 @@ mod tests {
         assert!(!found.string_ids);
         assert_eq!(layout("ann bob\nbob eve\n").header_line, None);
         assert_eq!(layout("1 2\n3 4\n").header_line, None);
+    }
+
+    #[test]
+    fn columns_are_taken_as_told() {
+        let options = |columns: &str| LayoutOptions {
+            columns: ColumnOptions { columns: Some(columns.parse().unwrap()), ..Default::default() },
+            ..Default::default()
+        };
+        let told = found("when,who,whom\n7,ann,bob\n", options("who,whom,when")).unwrap();
+        assert_eq!((told.source, told.target, told.weight), (1, 2, Some(0)));
+        assert_eq!((told.header_line, told.weights_from.as_deref()), (Some(0), Some("column `when`")));
+        let told = found("0.5 x 1 2\n0.7 y 2 3\n", options("3,4,1")).unwrap();
+        assert_eq!((told.source, told.target, told.weight), (2, 3, Some(0)));
+        assert!(told.header_line.is_none() && !told.string_ids);
+        let told = found("a b c d\n0.7 y 2 3\n", options("3,4")).unwrap();
+        assert_eq!((told.header_line, told.weight), (Some(0), None));
+        let (_, problem) = found("1 2 3 4\n", options("who,4")).unwrap_err();
+        assert_eq!(problem.to_string(), "found no column `who` among 1, 2, 3, 4");
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Edge lists as text: one edge a line, with any of the usual separators.
 
-pub(crate) mod fields;
-
 pub(crate) mod layout;
 
 pub(crate) mod parse;
@@ -14,12 +12,12 @@ use crate::progress::Progress;
 use layout::{LayoutOptions, detect, is_comment};
 use parse::parse_block;
 
-/// Reads an edge list.
+/// Reads an edge list, and says which column its weights come from.
 pub(crate) fn read_edge_list(
     source: Source,
-    options: LayoutOptions,
+    options: &LayoutOptions,
     progress: &dyn Progress,
-) -> Result<RawEdges, ReadError> {
+) -> Result<(RawEdges, Option<String>), ReadError> {
     let name = source.name().to_owned();
     let no_edges = || Problem::NoEdges.in_file(&name);
     let mut blocks = LineBlocks::new(source)?;
@@ -36,6 +34,6 @@ pub(crate) fn read_edge_list(
     let edges = builder.finish();
     match edges.len() {
         0 => Err(no_edges()),
-        _ => Ok(edges),
+        _ => Ok((edges, layout.weights_from)),
     }
 }

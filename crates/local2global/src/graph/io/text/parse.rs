@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use super::super::error::Problem;
+use super::super::fields::{self, Separator};
 use super::super::lines::{Block, LineProblem};
 use super::super::raw::RawPairs;
-use super::fields::{self, Separator};
 use super::layout::{Layout, has_leading_zeros};
 use crate::graph::StringTable;
 
@@ -56,14 +56,15 @@ fn parse_integers(block: &[u8], first_line: u64, layout: &Layout) -> Result<Pars
 }
 
 /// Pairs of integers, narrow as long as all of them are.
-struct Pairs {
+#[derive(Default)]
+pub(crate) struct Pairs {
     narrow: Vec<[u32; 2]>,
     wide: Vec<[u64; 2]>,
 }
 
 impl Pairs {
     #[inline]
-    fn push(&mut self, pair: [u64; 2]) {
+    pub(crate) fn push(&mut self, pair: [u64; 2]) {
         match (self.wide.is_empty(), u32::try_from(pair[0]), u32::try_from(pair[1])) {
             (true, Ok(source), Ok(target)) => self.narrow.push([source, target]),
             _ => {
@@ -73,7 +74,7 @@ impl Pairs {
         }
     }
 
-    fn finish(mut self) -> RawPairs {
+    pub(crate) fn finish(mut self) -> RawPairs {
         self.narrow.shrink_to_fit();
         if self.wide.is_empty() { RawPairs::Narrow(self.narrow) } else { RawPairs::Wide(self.wide) }
     }
@@ -82,7 +83,7 @@ impl Pairs {
 /// Reads lines of two integers and nothing else, as long as there are such lines;
 /// returns how many lines and bytes those were.
 fn simple_lines(block: &[u8], layout: &Layout, pairs: &mut Pairs) -> (u64, usize) {
-    if layout.num_fields != 2 || layout.source != 0 || layout.matrix_size.is_some() {
+    if layout.num_fields != 2 || [layout.source, layout.target] != [0, 1] || layout.matrix_size.is_some() {
         return (0, 0);
     }
     let separators = match layout.separator {
@@ -266,7 +267,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<ParsedBlock, LineProblem> {
         let block = Block { first_line: 0, bytes: text.into() };
-        let layout = detect(&block, LayoutOptions::default()).unwrap();
+        let layout = detect(&block, &LayoutOptions::default()).unwrap();
         parse_block(&block, &layout)
     }
 

@@ -1,6 +1,6 @@
 //! Lines -> fields.
 
-use super::super::error::Problem;
+use super::error::Problem;
 
 /// What stands between two fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
