@@ -11,6 +11,7 @@ use local2global::graph::store::StoreError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::pipeline::PipelineError;
+use local2global::run_dir::SchemaError;
 use local2global::write::WriteError;
 
 /// A hint for the first error in the chain that has one.
@@ -29,7 +30,14 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let files = || cause.downcast_ref::<AlignFilesError>().and_then(for_align_files_error);
         let run = || cause.downcast_ref::<PipelineError>().and_then(for_pipeline_error);
         let experiment = || cause.downcast_ref::<ExperimentError>().and_then(for_experiment_error);
-        let stages = read.or_else(partition).or_else(patch).or_else(embed).or_else(align).or_else(files);
+        let schema = || for_schema_error(cause.downcast_ref::<std::io::Error>()?);
+        let stages = read
+            .or_else(schema)
+            .or_else(partition)
+            .or_else(patch)
+            .or_else(embed)
+            .or_else(align)
+            .or_else(files);
         let scores = stages.or_else(evaluate).or_else(hold_out);
         scores.or_else(store).or_else(write).or_else(export).or_else(experiment).or_else(run)
     })
@@ -43,6 +51,13 @@ fn for_store_error(error: &StoreError) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+fn for_schema_error(error: &std::io::Error) -> Option<String> {
+    let newer = error.get_ref()?.is::<SchemaError>();
+    newer.then(|| {
+        "use the newer program that wrote the folder, or make the folder again in another place".into()
+    })
 }
 
 fn for_evaluate_error(error: &EvaluateError) -> Option<String> {

@@ -11,6 +11,8 @@ mod context;
 
 mod hints;
 
+mod limits;
+
 mod output;
 
 mod progress;
@@ -31,6 +33,8 @@ use local2global::export::ExportError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::write::WriteError;
+
+pub use limits::TellingAllocator;
 
 use commands::Command;
 use context::{CommonArgs, Context};
@@ -65,6 +69,7 @@ struct Cli {
 /// The binary `l2g` calls this, and so does the Python package, which brings the same command
 /// line. It is for a whole process: threads and signals are set up once.
 pub fn main_from(args: impl IntoIterator<Item = OsString>) -> u8 {
+    limits::ignore_file_size_signal();
     let code = match Cli::try_parse_from(args) {
         Ok(cli) => execute(cli),
         Err(error) => refuse(error),
@@ -83,6 +88,8 @@ fn execute(Cli { common, command }: Cli) -> u8 {
     let (json, log) = (common.json, common.log);
     match Context::new(common).and_then(|context| command.execute(&context)) {
         Ok(()) => 0,
+        // Whoever reads has seen enough, as in `l2g export RUN --format csv --out - | head`.
+        Err(error) if error.chain().any(is_closed_pipe) => 0,
         Err(error) => {
             output::print_error(&error, json, log);
             if error.chain().any(is_usage_error) { 2 } else { 1 }
@@ -119,6 +126,12 @@ fn unknown_command(error: &clap::Error) -> Option<String> {
     let program = command_line();
     let name = nearest(word, program.get_subcommands().map(clap::Command::get_name))?;
     Some(format!("there is a command `{name}`"))
+}
+
+/// Whether standard output, or another pipe, was closed at its other end.
+fn is_closed_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let io = cause.downcast_ref::<std::io::Error>();
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 /// Whether the person asked for something that cannot be.

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::context::UsageError;
 use crate::hints;
 
 /// How results are shown.
@@ -49,6 +50,17 @@ impl Output {
     /// rows. A log of JSON lines has the result too.
     pub(crate) fn show(&self, record: &impl Serialize, rows: &[(&str, String)]) -> anyhow::Result<()> {
         self.show_page(record, &table(rows))
+    }
+
+    /// Leaves standard output to the data of `--out -`.
+    ///
+    /// # Errors
+    /// [`UsageError`] if a JSON object is wanted there.
+    pub(crate) fn give_up_standard_output(&self) -> Result<(), UsageError> {
+        match self.json {
+            true => Err(UsageError("`--out -` and `--json` both want standard output; needed a file".into())),
+            false => Ok(()),
+        }
     }
 
     /// As [`Output::show`], for people who read a page instead of a table.

@@ -113,3 +113,47 @@ fn help_teaches() {
     let output = l2g(Path::new("."), &["export", "--help"]);
     insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
 }
+
+#[test]
+fn standard_output_holds_the_vectors_and_nothing_else() {
+    let folder = finished(|node| format!("n{node}"));
+    for format in ["csv", "tsv", "word2vec", "parquet"] {
+        let file = format!("as.{format}");
+        l2g(folder.path(), &["export", "run", "--format", format, "--out", &file]);
+        let output = l2g(folder.path(), &["export", "run", "--format", format, "--out", "-"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(output.stdout == fs::read(folder.path().join(&file)).unwrap(), "{format}");
+        assert!(stderr(&output).contains("200 x 2 vectors written to standard output"));
+    }
+    assert!(!folder.path().join("-").exists());
+    for more in [&["--format", "csv", "--json"][..], &["--format", "projector"]] {
+        let output = l2g(folder.path(), &[&["export", "run", "--out", "-"][..], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("standard output"), "{}", stderr(&output));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = finished(|node| format!("n{node}"));
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
+    let export = ["export", "run", "--format", "csv", "--out", "-", "--quiet"];
+    command.current_dir(folder.path()).args(export);
+    let piped = std::process::Stdio::piped;
+    let mut child = command.stdout(piped()).stderr(piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_keeps_leading_to_its_target_when_it_is_exported_to() {
+    let folder = finished(|node| format!("n{node}"));
+    fs::write(folder.path().join("real.csv"), b"old").unwrap();
+    std::os::unix::fs::symlink("real.csv", folder.path().join("link.csv")).unwrap();
+    assert!(l2g(folder.path(), &["export", "run", "--out", "link.csv"]).status.success());
+    assert!(folder.path().join("link.csv").is_symlink());
+    assert!(fs::read(folder.path().join("real.csv")).unwrap().starts_with(b"id,x0,x1\n"));
+}

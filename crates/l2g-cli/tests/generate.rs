@@ -116,3 +116,25 @@ fn help_teaches() {
     let one = help(&["generate", "block-model", "--help"]);
     assert!(one.contains("degree-corrected block model") && one.contains("--labels-out"), "{one}");
 }
+
+#[test]
+fn edges_go_to_standard_output_and_nothing_else_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let ring = |more: &[&str]| l2g(folder.path(), &[&["generate", "ring-of-cliques"][..], more].concat());
+    for (format, name) in
+        [("edge-list", "a.txt"), ("csv", "a.csv"), ("tsv", "a.tsv"), ("parquet", "a.parquet")]
+    {
+        assert!(ring(&["--out", name]).status.success());
+        let output = ring(&["--format", format, "--out", "-"]);
+        assert!(output.status.success(), "{format}");
+        assert!(output.stdout == fs::read(folder.path().join(name)).unwrap(), "{format}");
+    }
+    let refused = |more: &[&str]| {
+        let output = ring(more);
+        assert!(output.status.code() == Some(2) && !output.stdout.starts_with(b"\x93"));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["--format", "npy", "--out", "-"]).contains("not written in order"));
+    assert!(refused(&["--format", "csv", "--out", "-", "--json"]).contains("both want standard output"));
+    assert!(refused(&["--out", "-"]).contains("cannot tell the format"));
+}

@@ -198,7 +198,7 @@ fn more_memory_than_the_machine_has_is_refused() {
     let output = l2g(folder.path(), &["run", "graph.npz", "--out", "run", "--set", "embed.dim=65000"]);
     let told = text(&output);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("of memory, and the machine has"), "{told}");
+    assert!(told.contains("of memory, and this process may use"), "{told}");
 }
 
 #[test]
@@ -308,4 +308,57 @@ fn the_whole_graph_is_scored_as_it_is_trained_now() {
     assert!(scores()["auc"]["full"].as_f64().unwrap() != first);
     assert!(l2g(folder, &["evaluate", "run", "--set", "evaluate.full=false", "--quiet"]).status.success());
     assert!(scores()["auc"]["full"].is_null());
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_no_folder() {
+    let folder = prepared();
+    let folder = folder.path();
+    for arguments in
+        [&["run", "nosuch"][..], &["run", "nosuch.tsv", "--out", "new/run"], &["patch", "new/run"]]
+    {
+        let output = l2g(folder, arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(!folder.join("runs").exists() && !folder.join("new").exists(), "{arguments:?}");
+    }
+}
+
+/// Runs `l2g` in a shell, below a limit.
+#[cfg(unix)]
+fn limited(folder: &std::path::Path, limit: &str, arguments: &[&str]) -> std::process::Output {
+    let binary = assert_cmd::cargo::cargo_bin!("l2g");
+    let line = format!("ulimit {limit}; exec \"$0\" \"$@\"");
+    let mut command = std::process::Command::new("sh");
+    command.current_dir(folder).args(["-c", &line]).arg(binary).args(arguments).output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_largest_allowed_file_is_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let generate = ["generate", "rmat", "--nodes", "16384", "--out", "edges.csv", "--quiet"];
+    let output = limited(folder.path(), "-f 64", &generate);
+    let told = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("could not write `edges.csv`") && told.contains("too large"), "{told}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_of_memory_is_told_in_words() {
+    let folder = prepared();
+    // The estimate is far above the limit: refused before training, with the figures.
+    let wide = ["run", "graph.npz", "--out", "run", "--threads", "1", "--set", "embed.dim=8000"];
+    let output = limited(folder.path(), "-v 400000", &wide);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("of memory, and this process may use"), "{}", text(&output));
+    // What cannot be foreseen ends with a sentence too.
+    let edges = ["generate", "rmat", "--nodes", "262144", "--edges", "2000000", "--out", "edges.npy"];
+    assert!(l2g(folder.path(), &edges).status.success());
+    let graph = ["graph", "edges.npy", "--out", "run", "--threads", "1", "--quiet"];
+    let output = limited(folder.path(), "-v 80000", &graph);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let told = text(&output);
+    assert!(told.contains("out of memory") || told.contains("does not fit the limit"), "{told}");
 }

@@ -1,10 +1,9 @@
 //! A slice that is in memory, mapped from a file, or lent by somebody else.
 //!
-//! Arrays of a run folder are `.npy` files whose data start on a 64-byte boundary,
-//! so they can be used where they lie: the operating system loads the pages that
-//! are touched and may drop them again. That is how a graph larger than memory is
-//! walked through. Arrays of another language are used where they lie too, as long as
-//! their owner is kept alive. [`Buffer`] hides which of the three it is.
+//! Arrays of a run folder are `.npy` files whose data start on a 64-byte boundary, so they can be
+//! mapped into memory: the system loads the pages that are touched and may drop them again. So a
+//! graph may be larger than memory. Arrays of another language are used in place too; their owner is
+//! kept alive. [`Buffer`] hides which of the three it is.
 
 use std::fmt;
 use std::fs::File;
@@ -39,18 +38,18 @@ pub struct MappedSlice<T> {
 impl<T: Pod> MappedSlice<T> {
     /// Maps `len` values that begin at byte `start` of `file`.
     ///
-    /// The file must not be changed while it is mapped; files of a run folder never
-    /// are, they are only replaced as a whole.
+    /// # Safety
+    /// Nobody may change or shorten the file while it is mapped. Replacing it is fine: a rename over
+    /// it leaves the mapped bytes alone.
     ///
     /// # Errors
     /// If the file is shorter than that, the data are not aligned for `T`, or the
     /// operating system refuses.
-    pub fn open(file: &File, start: usize, len: usize) -> io::Result<Self> {
+    #[expect(unsafe_code, reason = "memory-mapping a file cannot be checked by the compiler")]
+    pub(crate) unsafe fn open(file: &File, start: usize, len: usize) -> io::Result<Self> {
         let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(start));
         let end = bytes.ok_or_else(|| invalid("mapped size overflows"))?;
-        // SAFETY: the mapping is read-only, and files of a run folder are replaced by
-        // renaming, never written in place, so the bytes do not change under us.
-        #[expect(unsafe_code, reason = "memory-mapping a file cannot be checked by the compiler")]
+        // SAFETY: the mapping is read-only, and the caller promises that the bytes stay as they are.
         let map = unsafe { Mmap::map(file)? };
         let data = map.get(start..end).ok_or_else(|| invalid("file is shorter than its header says"))?;
         bytemuck::try_cast_slice::<u8, T>(data).map_err(|_| invalid("data are not aligned"))?;
@@ -109,6 +108,13 @@ mod tests {
 
     use super::*;
 
+    /// Files of these tests have no name, so nobody else can change them.
+    #[expect(unsafe_code, reason = "mapping is what is tested")]
+    fn open<T: Pod>(file: &File, start: usize, len: usize) -> io::Result<MappedSlice<T>> {
+        // SAFETY: see above.
+        unsafe { MappedSlice::open(file, start, len) }
+    }
+
     fn file_of(values: &[u32]) -> File {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytemuck::cast_slice(values)).unwrap();
@@ -117,7 +123,7 @@ mod tests {
 
     #[test]
     fn mapped_and_owned_values_are_equal() {
-        let mapped = Buffer::Mapped(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 4, 2).unwrap());
+        let mapped = Buffer::Mapped(open::<u32>(&file_of(&[1, 2, 3]), 4, 2).unwrap());
         assert_eq!(mapped, Buffer::Owned(vec![2, 3]));
         assert_eq!(mapped.clone()[1], 3);
     }
@@ -132,18 +138,18 @@ mod tests {
 
     #[test]
     fn a_short_file_is_refused() {
-        assert!(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 0, 4).is_err());
-        assert!(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 0, usize::MAX).is_err());
+        assert!(open::<u32>(&file_of(&[1, 2, 3]), 0, 4).is_err());
+        assert!(open::<u32>(&file_of(&[1, 2, 3]), 0, usize::MAX).is_err());
     }
 
     #[test]
     fn misaligned_data_are_refused() {
-        assert!(MappedSlice::<u32>::open(&file_of(&[1, 2, 3]), 1, 1).is_err());
+        assert!(open::<u32>(&file_of(&[1, 2, 3]), 1, 1).is_err());
     }
 
     #[test]
     fn an_empty_slice_can_be_mapped() {
-        let empty = Buffer::Mapped(MappedSlice::<u64>::open(&file_of(&[1]), 0, 0).unwrap());
+        let empty = Buffer::Mapped(open::<u64>(&file_of(&[1]), 0, 0).unwrap());
         assert!(empty.is_empty());
     }
 }

@@ -1,20 +1,115 @@
-//! How much memory the machine has, and how much this process has used.
+//! How much memory this process may use, and how much it has used.
+//!
+//! The memory of the machine is one bound. Containers and batch systems set a lower one by a
+//! control group (cgroup), and `ulimit -v` or `ulimit -d` set one for the process. The smallest
+//! counts. What a limit of the process has left is less than the limit: program, threads and mapped
+//! files take their part of it already.
 
 use std::fs;
+use std::path::Path;
 
-/// The memory of the machine, if the system tells.
-pub fn total_bytes() -> Option<u64> {
-    kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+/// A need that is far above what there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooSmall {
+    /// The estimated need, in bytes.
+    pub needed: u64,
+    /// What this process may use, in bytes.
+    pub there: u64,
 }
 
-/// The memory of the machine, if it is less than half of what is estimated to be needed.
-pub fn far_below(needed: u64) -> Option<u64> {
-    total_bytes().filter(|&there| needed / 2 > there)
+/// The memory that this process may use, if the system tells.
+pub fn total_bytes() -> Option<u64> {
+    [machine_bytes(), cgroup_bytes(), process_limit()].into_iter().flatten().min()
+}
+
+/// Whether there is less than half of the memory that is estimated to be needed. Estimates are
+/// rough, so a need that is closer than that is let through.
+pub fn machine_too_small_for(needed: u64) -> Option<TooSmall> {
+    let there = total_bytes().filter(|&there| needed / 2 > there)?;
+    Some(TooSmall { needed, there })
 }
 
 /// The most memory this process has had in use so far, if the system tells.
 pub fn peak_bytes() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+#[cfg(target_os = "linux")]
+fn machine_bytes() -> Option<u64> {
+    kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+#[expect(unsafe_code, reason = "the standard library does not tell the memory of the machine")]
+fn machine_bytes() -> Option<u64> {
+    // SAFETY: sysconf takes a number, gives a number, and touches nothing else.
+    let [pages, page_bytes] =
+        [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe { libc::sysconf(name) });
+    u64::try_from(pages).ok()?.checked_mul(u64::try_from(page_bytes).ok()?)
+}
+
+#[cfg(not(unix))]
+fn machine_bytes() -> Option<u64> {
+    None
+}
+
+/// The limit of the control groups that this process is in.
+fn cgroup_bytes() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    cgroup_limit(Path::new("/sys/fs/cgroup"), &groups)
+}
+
+/// The smallest limit along the groups that `/proc/self/cgroup` lists, each from the group up to the
+/// root: version 2 in lines `0::/path`, version 1 in lines `N:memory:/path`. In a container the path
+/// may be that of the host, and only the root is there.
+fn cgroup_limit(root: &Path, groups: &str) -> Option<u64> {
+    let limits = groups.lines().filter_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let (root, file) = match controllers {
+            "" => (root.to_owned(), "memory.max"),
+            list if list.split(',').any(|one| one == "memory") => {
+                (root.join("memory"), "memory.limit_in_bytes")
+            }
+            _ => return None,
+        };
+        let limit = |group: &Path| {
+            let group = root.join(group.strip_prefix("/").unwrap_or(group));
+            fs::read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok()
+        };
+        Path::new(path).ancestors().filter_map(limit).min()
+    });
+    limits.min()
+}
+
+/// What the limits of this process leave of address space (`ulimit -v`) and data (`ulimit -d`).
+#[cfg(unix)]
+fn process_limit() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let left =
+        |limit: Option<u64>, used: &str| Some(limit?.saturating_sub(kilobytes(&status, used).unwrap_or(0)));
+    let space = left(soft_limit(libc::RLIMIT_AS), "VmSize:");
+    let data = left(soft_limit(libc::RLIMIT_DATA), "VmData:");
+    space.into_iter().chain(data).min()
+}
+
+#[cfg(not(unix))]
+fn process_limit() -> Option<u64> {
+    None
+}
+
+/// The type of resources in `getrlimit` differs between systems.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+type Resource = libc::__rlimit_resource_t;
+#[cfg(all(unix, not(all(target_os = "linux", target_env = "gnu"))))]
+type Resource = libc::c_int;
+
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the standard library does not tell the limits of a process")]
+fn soft_limit(resource: Resource) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit fills the record it is given, which lives here, and keeps no pointer to it.
+    let told = unsafe { libc::getrlimit(resource, &raw mut limit) } == 0;
+    (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 /// The number behind a key, in a file of lines such as `MemTotal:  24576 kB`.
@@ -37,8 +132,32 @@ mod tests {
     #[test]
     fn linux_tells() {
         assert!(peak_bytes().unwrap() > 0);
-        assert!(total_bytes().unwrap() > peak_bytes().unwrap());
-        assert_eq!(far_below(u64::MAX), total_bytes());
-        assert_eq!(far_below(peak_bytes().unwrap()), None);
+        let there = total_bytes().unwrap();
+        assert!(there > peak_bytes().unwrap());
+        assert_eq!(machine_too_small_for(u64::MAX).unwrap().needed, u64::MAX);
+        assert_eq!(machine_too_small_for(there), None);
+    }
+
+    #[test]
+    fn the_smallest_limit_of_all_groups_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let limit = |groups: &str| cgroup_limit(root.path(), groups);
+        assert_eq!(limit("0::/job/step\n"), None);
+        put("job/step/memory.max", "max\n");
+        put("job/memory.max", "1000\n");
+        put("memory.max", "5000\n");
+        assert_eq!(limit("0::/job/step\n"), Some(1000));
+        assert_eq!(limit("0::/of/the/host\n"), Some(5000));
+        put("memory/docker/memory.limit_in_bytes", "300\n");
+        put("memory/memory.limit_in_bytes", "9223372036854771712\n");
+        let old = "5:cpu,cpuacct:/docker\n4:cpuset,memory:/docker\n";
+        assert_eq!(limit(old), Some(300));
+        assert_eq!(limit(&format!("{old}0::/job\n")), Some(300));
+        assert_eq!(limit("nonsense\n"), None);
     }
 }

@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 use local2global::export::{ExportError, ExportFormat, Exported, export_run};
 use local2global::memory;
 use local2global::pipeline::{StageName, check_unchanged};
-use local2global::run_dir::RunDir;
+use local2global::run_dir::{RunDir, is_standard_output};
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::context::{Context, UsageError};
 use crate::output::{bytes, grouped};
 
 /// Write the global embedding of a run in the format of another program.
@@ -21,7 +21,8 @@ use crate::output::{bytes, grouped};
 /// embedding projector, with the labels of the graph beside the ids.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g export runs/cora --format parquet\n  l2g export runs/cora --out \
-    cora.csv.gz\n  l2g export runs/cora --format projector --out projector")]
+    cora.csv.gz\n  l2g export runs/cora --format csv --out - | head\n  l2g export runs/cora --format \
+    projector --out projector")]
 pub(crate) struct ExportArgs {
     /// The run folder, with the embedding in `5-alignment`
     run: PathBuf,
@@ -30,7 +31,8 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FORMAT", required_unless_present = "out")]
     format: Option<ExportFormatArg>,
 
-    /// The file, or for the projector the folder, to write [default: RUN/export/embedding.FORMAT]
+    /// The file, or for the projector the folder, to write; `-` is standard output [default:
+    /// RUN/export/embedding.FORMAT]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
 }
@@ -60,7 +62,11 @@ struct Record<'a> {
 
 pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let run = RunDir::new(&args.run);
-    let exported = export(&run, format(args)?, args.out.as_deref(), context)?;
+    let format = format(args)?;
+    if args.out.as_deref().is_some_and(is_standard_output) {
+        return stream(&run, format, context);
+    }
+    let exported = export(&run, format, args.out.as_deref(), context)?;
     let record = Record {
         exported: &exported,
         seconds: context.started.elapsed().as_secs_f64(),
@@ -74,6 +80,19 @@ pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()
     rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
     rows.extend(exported.files.iter().map(|file| ("written", file.display().to_string())));
     context.output.show(&record, &rows)
+}
+
+/// Exports the embedding of a run to standard output, which holds nothing else then.
+fn stream(run: &RunDir, format: ExportFormat, context: &Context) -> anyhow::Result<()> {
+    context.output.give_up_standard_output()?;
+    if format == ExportFormat::Projector {
+        let problem = "the projector has two files, which standard output cannot hold; needed a folder";
+        anyhow::bail!(UsageError(problem.into()));
+    }
+    let exported = export(run, format, Some(Path::new("-")), context)?;
+    let shape = format!("{} x {}", grouped(exported.nodes), exported.dim);
+    context.progress.tell(&format!("{shape} vectors written to standard output"), "result", &exported);
+    Ok(())
 }
 
 /// Exports the embedding of a run; without a path, into the run folder.

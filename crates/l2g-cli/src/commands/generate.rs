@@ -8,6 +8,7 @@ use local2global::generate::{
     RingOfCliques, Rmat, Written,
 };
 use local2global::memory;
+use local2global::run_dir::is_standard_output;
 use local2global::seed::Seed;
 use local2global::write::OutputFormat;
 use serde::Serialize;
@@ -162,7 +163,8 @@ struct FeatureArgs {
 /// Where the graph goes.
 #[derive(Debug, Args)]
 struct OutputArgs {
-    /// The file to write: .txt .csv .tsv (also .gz, .zst), .parquet, .npy, .npz, .mtx
+    /// The file to write: .txt .csv .tsv (also .gz, .zst), .parquet, .npy, .npz, .mtx; `-` is
+    /// standard output, for text and Parquet
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
@@ -210,7 +212,17 @@ struct Settings<'a> {
 pub(crate) fn execute(args: GenerateArgs, context: &Context) -> anyhow::Result<()> {
     let (kind, output) = args.kind.into_settings();
     let seed = context.config.seed;
+    let streams = is_standard_output(&output.out);
+    if streams {
+        context.output.give_up_standard_output()?;
+    }
     let written = kind.prepare(seed).map_err(usage_error)?.write(&output.into(), &context.progress)?;
+    if streams {
+        let (nodes, edges) = (grouped(written.nodes), grouped(written.edges));
+        let line = format!("{nodes} nodes, {edges} edges written to standard output");
+        context.progress.tell(&line, "result", &written);
+        return Ok(());
+    }
     let record = Record {
         settings: Settings { settings: &kind, seed },
         written: &written,

@@ -136,7 +136,7 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
     let Config { patch: config, embed, seed, .. } = &work.config;
     let (patches, report) =
         make_patches(&graph, &clusters, config, embed.dim, *seed, &context.progress).with_context(failed)?;
-    write_patches(&work.run, &patches, &report).with_context(failed)?;
+    write_patches(&work.run, &patches, &report, &context.progress).with_context(failed)?;
     work.finish(&[], context)?;
     let record = Record {
         report: &report,

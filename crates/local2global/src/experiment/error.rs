@@ -18,7 +18,7 @@ use crate::run_dir::FileError;
 #[expect(missing_docs, reason = "the messages name the fields")]
 pub enum ExperimentError {
     /// The machine is too small.
-    #[error("{dim} dimensions would take about {needed} GiB of memory, and the machine has {there}")]
+    #[error("{dim} dimensions would take about {needed} GiB of memory, and this process may use {there}")]
     Memory { dim: usize, needed: u64, there: u64 },
 
     /// A setting makes no sense.

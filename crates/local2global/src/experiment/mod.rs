@@ -83,7 +83,7 @@ use crate::embed::memory::PatchSize;
 use crate::embed::{EmbedConfig, EmbedMethod};
 use crate::evaluate::reconstruction::sample_non_edges;
 use crate::graph::{Graph, NodeId};
-use crate::memory;
+use crate::memory::{self, TooSmall};
 use crate::progress::Progress;
 use crate::run_dir::{ExperimentFolder, FileError, RunDir, write_atomically, write_json};
 use crate::seed::Stage;
@@ -195,7 +195,7 @@ fn check(graph: &Graph, config: &Config, embed: &EmbedConfig, dims: &[usize]) ->
     let training = embed.embedder().memory_bytes(&PatchSize::new(graph, &whole), largest);
     // At least two patches have a rotation each.
     let needed = training.saturating_add((16 * largest as u64).saturating_mul(largest as u64));
-    if let Some(there) = memory::far_below(needed) {
+    if let Some(TooSmall { there, .. }) = memory::machine_too_small_for(needed) {
         return Err(ExperimentError::Memory { dim: largest, needed: needed >> 30, there: there >> 30 });
     }
     if embed.each().any(|embed| embed.method == EmbedMethod::Given) {

@@ -43,7 +43,7 @@ impl PatchSet {
                 return Err(ExperimentError::Disconnected { groups: report.groups.len() });
             }
             let run = RunDir::new(folder.join(setting.name()));
-            write_patches(&run, &patches, &report)?;
+            write_patches(&run, &patches, &report, progress)?;
             let nodes = patches.patches().iter().map(|patch| patch.nodes.clone()).collect();
             Ok(Self { setting, run, nodes, report, patch, align: setting.align(&config.align) })
         };

@@ -4,7 +4,7 @@
 //! values. [`ArrayHeader`] reads the header, after its length has been checked, so that an
 //! absurd one costs nothing; [`read`] turns the values
 //! into the type that is wanted, one block at a time, so that memory grows only with
-//! what is really there; [`map`] uses them where they lie; [`write()`] writes them.
+//! what is really there; `map` uses them where they lie; [`write()`] writes them.
 //! Pickled Python objects are never loaded.
 
 mod element;
@@ -88,10 +88,15 @@ impl<T: bytemuck::Pod> Array<T> {
 
 /// Maps an array of exactly the type `T` into memory, without reading it.
 ///
+/// Only for files of run folders and of the folders that `align` is given. Their contract is that a
+/// file is replaced as a whole and never changed in place; this program keeps to it
+/// (`run_dir::write_atomically`), and other programs that write there are told to. So this function
+/// is not public. Every other file is read, not mapped.
+///
 /// # Errors
 /// [`NpyError::Type`] if the file holds another type, another byte order or, with
 /// more than one axis, Fortran order; and the errors of reading a header.
-pub fn map<T: Element>(path: &Path) -> Result<Array<T>, NpyError> {
+pub(crate) fn map<T: Element>(path: &Path) -> Result<Array<T>, NpyError> {
     let mut file = File::open(path)?;
     let header = ArrayHeader::read(&mut file)?;
     header.check_exact::<T>()?;
@@ -104,7 +109,12 @@ pub fn map<T: Element>(path: &Path) -> Result<Array<T>, NpyError> {
     // Mapping nothing is refused by some systems.
     let values = match len {
         0 => Buffer::default(),
-        _ => Buffer::Mapped(MappedSlice::open(&file, header.data_start, len)?),
+        _ => {
+            // SAFETY: by the contract above, nobody changes the file in place.
+            #[expect(unsafe_code, reason = "what other programs do cannot be checked by the compiler")]
+            let mapped = unsafe { MappedSlice::open(&file, header.data_start, len)? };
+            Buffer::Mapped(mapped)
+        }
     };
     Ok(Array { shape: header.shape, values })
 }

@@ -15,21 +15,37 @@ use rayon::prelude::*;
 use super::{Patch, PatchError, PatchGraph, PatchId, PatchReport, Patches};
 use crate::graph::NodeId;
 use crate::npy;
-use crate::run_dir::{PatchFiles, RunDir, patch_name, read_json, remove_patches, write_array, write_json};
+use crate::progress::Progress;
+use crate::run_dir::{
+    BatchError, FileBatch, PatchFiles, RunDir, patch_name, read_json, remove_patches, write_array, write_json,
+};
 
 /// Writes patches, patch graph and report; removes what an earlier run left there.
 ///
 /// # Errors
-/// [`PatchError::File`] if the folder cannot be written.
-pub fn write_patches(run: &RunDir, patches: &Patches, report: &PatchReport) -> Result<(), PatchError> {
+/// [`PatchError::File`] if the folder cannot be written; [`PatchError::Cancelled`] if `progress` says
+/// to stop, and then what was there before is still there.
+pub fn write_patches(
+    run: &RunDir,
+    patches: &Patches,
+    report: &PatchReport,
+    progress: &dyn Progress,
+) -> Result<(), PatchError> {
     let folder = run.patches();
-    remove_patches(&folder)?;
-    patches.patches().par_iter().enumerate().try_for_each(|(index, patch)| {
-        let name = patch_name(index);
+    let names = (0..patches.num_patches()).map(patch_name);
+    let files: Vec<String> = names.flat_map(|name| folder.file_names(&name)).collect();
+    progress.begin("write patches", files.len() as u64, "files");
+    let batch = FileBatch::write(&folder, files, progress, |file, sink| {
+        let patch = &patches.patches()[file / 2];
         let nodes: &[u64] = bytemuck::cast_slice(&patch.nodes);
-        write_array(&folder.nodes(&name), &[nodes.len()], nodes)?;
-        write_array(&folder.weights(&name), &[patch.weights.len()], &patch.weights)
+        match file % 2 {
+            0 => npy::write(sink, &[nodes.len()], nodes),
+            _ => npy::write(sink, &[patch.weights.len()], &patch.weights),
+        }
     })?;
+    progress.end();
+    remove_patches(&folder)?;
+    batch.publish()?;
     let pairs: Vec<u64> = patches.graph().edges().iter().flatten().map(|patch| patch.0.into()).collect();
     write_array(&folder.patch_graph(), &[pairs.len() / 2, 2], &pairs)?;
     if !patches.landmarks.is_empty() {
@@ -37,6 +53,15 @@ pub fn write_patches(run: &RunDir, patches: &Patches, report: &PatchReport) -> R
         write_array(&folder.landmarks(), &[landmarks.len()], landmarks)?;
     }
     Ok(write_json(&folder.report(), report)?)
+}
+
+impl From<BatchError> for PatchError {
+    fn from(error: BatchError) -> Self {
+        match error {
+            BatchError::File(error) => error.into(),
+            BatchError::Cancelled => Self::Cancelled,
+        }
+    }
 }
 
 /// Reads the patches and the patch graph of a run.
@@ -137,6 +162,9 @@ fn read_integers(path: &Path) -> Result<(Vec<usize>, Vec<u64>), PatchError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
     use crate::partition::Partition;
@@ -158,7 +186,7 @@ mod tests {
         let run = RunDir::new(folder.path());
         for num_clusters in [6, 4] {
             let (patches, report) = arcs(num_clusters);
-            write_patches(&run, &patches, &report).unwrap();
+            write_patches(&run, &patches, &report, &Silent).unwrap();
             assert_eq!(read_patches(&run).unwrap(), patches);
         }
         // Nothing of the six patches is left where four were written later.
@@ -167,14 +195,34 @@ mod tests {
     }
 
     #[test]
+    fn cancelling_while_patches_are_written_leaves_the_old_ones() {
+        struct Stop(AtomicUsize);
+        impl Progress for Stop {
+            fn is_cancelled(&self) -> bool {
+                self.0.fetch_add(1, Ordering::Relaxed) >= 5
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::new(folder.path());
+        let (patches, report) = arcs(4);
+        write_patches(&run, &patches, &report, &Silent).unwrap();
+        let (others, other_report) = arcs(6);
+        let stopped = write_patches(&run, &others, &other_report, &Stop(AtomicUsize::new(0)));
+        assert!(matches!(stopped, Err(PatchError::Cancelled)), "{stopped:?}");
+        assert_eq!(read_patches(&run).unwrap(), patches);
+        let is_litter = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
+        assert!(!fs::read_dir(run.patches()).unwrap().any(|entry| is_litter(entry.unwrap())));
+    }
+
+    #[test]
     fn landmarks_are_read_back_and_do_not_outlive_their_run() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunDir::new(folder.path());
         let (mut patches, report) = arcs(4);
         patches.landmarks = vec![NodeId(3), NodeId(9)];
-        write_patches(&run, &patches, &report).unwrap();
+        write_patches(&run, &patches, &report, &Silent).unwrap();
         assert_eq!(read_patches(&run).unwrap().landmarks(), [NodeId(3), NodeId(9)]);
-        write_patches(&run, &arcs(4).0, &report).unwrap();
+        write_patches(&run, &arcs(4).0, &report, &Silent).unwrap();
         assert!(read_landmarks(&run).unwrap().is_empty());
         assert!(!run.patches().landmarks().exists());
     }
@@ -184,7 +232,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = RunDir::new(folder.path());
         let (patches, report) = arcs(4);
-        write_patches(&run, &patches, &report).unwrap();
+        write_patches(&run, &patches, &report, &Silent).unwrap();
         write_array(&run.patches().patch_graph(), &[1, 2], &[0_u64, 9]).unwrap();
         let error = read_patches(&run).unwrap_err().to_string();
         assert!(

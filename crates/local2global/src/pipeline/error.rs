@@ -34,9 +34,9 @@ pub enum PipelineError {
     #[error("`{}` is not what its stage left: it is damaged, or somebody replaced it", path.display())]
     Damaged { path: PathBuf },
 
-    /// The machine is too small.
+    /// The machine, the container or the limit of the process is too small.
     #[error(
-        "embedding and alignment would take about {:.1} GiB of memory, and the machine has {:.1}",
+        "embedding and alignment would take about {:.1} GiB of memory, and this process may use {:.1}",
         gib(*needed),
         gib(*there)
     )]

@@ -276,7 +276,7 @@ impl<'a> Pipeline<'a> {
                 let graph = self.graph()?;
                 let clusters = read_partition(run, graph.num_nodes())?;
                 let (patches, report) = make_patches(&graph, &clusters, patch, embed.dim, *seed, progress)?;
-                write_patches(run, &patches, &report)?;
+                write_patches(run, &patches, &report, progress)?;
             }
             StageName::Embed => {
                 self.remove_unrecorded_embeddings()?;

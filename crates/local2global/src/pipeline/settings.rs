@@ -9,7 +9,7 @@ use crate::embed::EmbedMethod;
 use crate::graph::Graph;
 use crate::graph::builtin::{self, GraphLocation};
 use crate::graph::io::is_standard_input;
-use crate::memory;
+use crate::memory::{self, TooSmall};
 use crate::partition::{NumClusters, PartitionMethod};
 use crate::patch::read_report;
 use crate::run_dir::FileError;
@@ -75,8 +75,8 @@ impl Pipeline<'_> {
     /// or half of it: the estimate is rough. The graph is mapped, and may be larger.
     pub(super) fn check_memory(&self, graph: &Graph) -> Result<(), PipelineError> {
         let needed = Estimate::of(&self.config, graph)?.working_bytes;
-        match memory::far_below(needed) {
-            Some(there) => Err(PipelineError::Memory { needed, there }),
+        match memory::machine_too_small_for(needed) {
+            Some(TooSmall { needed, there }) => Err(PipelineError::Memory { needed, there }),
             None => Ok(()),
         }
     }

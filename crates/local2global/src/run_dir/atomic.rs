@@ -1,9 +1,12 @@
 //! Files that appear complete or not at all.
 //!
-//! A file is written under a temporary name in the folder it belongs to, stored on the disk,
-//! and renamed. The system would begin to store a large file when asked to, after its last
-//! byte; here it is asked every so often while the rest is still being computed, so that
-//! little is left to wait for in the end.
+//! A file is written under a temporary name in the folder it belongs to, fsynced, and renamed; then
+//! the folder is fsynced, so that the rename survives a power cut too. Left alone, the system would
+//! begin to write a large file to the disk at the fsync, after its last byte. So large files are
+//! fsynced by another thread every [`SYNC_BYTES`], while the rest is still being computed.
+//!
+//! What is no plain file is not replaced: a symbolic link is followed, and its target replaced; a
+//! device, a pipe or standard output (`-`) is written to as the bytes come.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,32 +14,37 @@ use std::path::Path;
 use std::thread::{Scope, ScopedJoinHandle};
 
 use super::FileError;
+use super::destination::{Destination, parent};
 
-/// So many bytes are stored at a time; smaller files are stored at their end.
-const STORE_BYTES: usize = 32 << 20;
+/// Large files are fsynced every so many bytes while they are written; smaller ones once, at the
+/// end.
+const SYNC_BYTES: usize = 32 << 20;
 
 /// Names of unfinished files and folders begin with this.
-const UNFINISHED: &str = ".writing-";
+pub(super) const UNFINISHED: &str = ".writing-";
 
 /// What an unfinished file is written to.
 pub type AtomicSink<'scope, 'env> = BufWriter<Unfinished<'scope, 'env>>;
 
-/// A file that is stored while it is written.
+/// A file that is fsynced while it is written.
 pub struct Unfinished<'scope, 'env> {
     file: &'env File,
-    /// Bytes written since storing began last.
-    unstored: usize,
+    /// Whether it is a plain file, which can be fsynced and written out of order.
+    is_plain: bool,
+    /// Bytes written since the last fsync began.
+    unsynced: usize,
     scope: &'scope Scope<'scope, 'env>,
-    storing: Option<ScopedJoinHandle<'scope, io::Result<()>>>,
+    /// The fsync under way.
+    syncing: Option<ScopedJoinHandle<'scope, io::Result<()>>>,
 }
 
 impl Unfinished<'_, '_> {
-    /// Waits for what is being stored. An error of the disk is told only once by the system,
-    /// so it must not be dropped here.
+    /// Waits for the fsync under way. The system reports an error of the disk only once, so the
+    /// result must not be dropped.
     fn wait(&mut self) -> io::Result<()> {
-        match self.storing.take() {
+        match self.syncing.take() {
             None => Ok(()),
-            Some(storing) => storing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Some(syncing) => syncing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         }
     }
 }
@@ -44,13 +52,13 @@ impl Unfinished<'_, '_> {
 impl Write for Unfinished<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
-        self.unstored += written;
-        let idle = self.storing.as_ref().is_none_or(ScopedJoinHandle::is_finished);
-        if self.unstored >= STORE_BYTES && idle {
+        self.unsynced += written;
+        let idle = self.syncing.as_ref().is_none_or(ScopedJoinHandle::is_finished);
+        if self.is_plain && self.unsynced >= SYNC_BYTES && idle {
             self.wait()?;
             let file = self.file;
-            self.storing = Some(self.scope.spawn(|| file.sync_data()));
-            self.unstored = 0;
+            self.syncing = Some(self.scope.spawn(|| file.sync_data()));
+            self.unsynced = 0;
         }
         Ok(written)
     }
@@ -62,11 +70,15 @@ impl Write for Unfinished<'_, '_> {
 
 impl Seek for Unfinished<'_, '_> {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.file.seek(position)
+        match self.is_plain {
+            true => self.file.seek(position),
+            false => Err(io::Error::other("this format is not written in order; needed a plain file")),
+        }
     }
 }
 
-/// Writes a file that appears complete or not at all, making its folder if need be.
+/// Writes a file that appears complete or not at all, making its folder if need be. Devices, pipes
+/// and standard output, which is called `-`, are written to as they are.
 ///
 /// # Errors
 /// [`FileError`] if the folder or file cannot be written; then no file appears.
@@ -74,26 +86,60 @@ pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
-    let temporary = tempfile::Builder::new()
-        .prefix(UNFINISHED)
-        .tempfile_in(folder)
-        .map_err(FileError::at("write in", folder))?;
-    fill(temporary.as_file(), write).map_err(FileError::at("write", path))?;
-    temporary.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
-    Ok(())
+    match Destination::of(path).map_err(FileError::at("write", path))? {
+        Destination::Stream(file) => fill(&file, false, write).map_err(FileError::at("write", path)),
+        Destination::Replace(target) => replace(&target, write),
+    }
 }
 
-fn fill(file: &File, write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>) -> io::Result<()> {
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let folder = parent(path);
+    fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
+    let mut builder = tempfile::Builder::new();
+    // The mode of any new file; the system takes away what the umask says.
+    #[cfg(unix)]
+    builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+    let temporary =
+        builder.prefix(UNFINISHED).tempfile_in(folder).map_err(FileError::at("write in", folder))?;
+    fill(temporary.as_file(), true, write).map_err(FileError::at("write", path))?;
+    temporary.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
+    sync_folder(folder)
+}
+
+fn fill(
+    file: &File,
+    is_plain: bool,
+    write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>,
+) -> io::Result<()> {
     std::thread::scope(|scope| {
-        let unfinished = Unfinished { file, unstored: 0, scope, storing: None };
+        let unfinished = Unfinished { file, is_plain, unsynced: 0, scope, syncing: None };
         let mut sink = BufWriter::with_capacity(1 << 20, unfinished);
         write(&mut sink)?;
         sink.into_inner().map_err(io::IntoInnerError::into_error)?.wait()
     })?;
-    set_usual_permissions(file)?;
-    file.sync_all()
+    if is_plain { file.sync_all() } else { Ok(()) }
+}
+
+/// Makes renames in a folder survive a power cut. File systems that cannot fsync a folder say so by
+/// an invalid argument; they are left to their own ways.
+#[cfg(unix)]
+pub(super) fn sync_folder(folder: &Path) -> Result<(), FileError> {
+    let synced = File::open(folder).and_then(|opened| opened.sync_all());
+    match synced {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Err(FileError::at("fsync", folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Other systems cannot open a folder as a file.
+#[cfg(not(unix))]
+pub(super) fn sync_folder(_: &Path) -> Result<(), FileError> {
+    Ok(())
 }
 
 /// Removes what interrupted writes have left in a folder. Nobody else may be writing there.
@@ -115,18 +161,6 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Temporary files are private; finished ones get the permissions of any other file.
-#[cfg(unix)]
-fn set_usual_permissions(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn set_usual_permissions(_: &File) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,15 +178,15 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_is_stored_on_the_way_and_complete() {
+    fn a_large_file_is_fsynced_on_the_way_and_complete() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("large");
         let block: Vec<u8> = (0..=250).cycle().take(3 << 20).collect();
-        let num_blocks = 3 * STORE_BYTES / block.len();
+        let num_blocks = 3 * SYNC_BYTES / block.len();
         write_atomically(&path, |sink| {
             sink.write_all(b"before ")?;
             (0..num_blocks).try_for_each(|_| sink.write_all(&block))?;
-            assert!(sink.get_ref().storing.is_some());
+            assert!(sink.get_ref().syncing.is_some());
             // As the header of an array whose length is known at its end.
             sink.rewind()?;
             sink.write_all(b"after: ")
@@ -165,13 +199,25 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_while_a_large_file_is_stored_leaves_nothing_behind() {
+    fn a_failure_while_a_large_file_is_fsynced_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
         let error = write_atomically(&folder.path().join("large"), |sink| {
-            sink.write_all(&vec![1; STORE_BYTES + 1])?;
+            sink.write_all(&vec![1; SYNC_BYTES + 1])?;
             Err(io::Error::other("out of luck"))
         });
         assert!(error.is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_has_the_permissions_of_any_other_new_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [ours, usual] = ["ours", "usual"].map(|name| folder.path().join(name));
+        write_atomically(&ours, |sink| sink.write_all(b"x")).unwrap();
+        File::create(&usual).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&usual));
     }
 }

@@ -194,6 +194,12 @@ impl PatchFolder {
         self.join(format!("{name}.weights.npy"))
     }
 
+    /// The names of the files of a patch: its nodes, then their weights.
+    pub fn file_names(&self, name: &str) -> [String; 2] {
+        [self.nodes(name), self.weights(name)]
+            .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    }
+
     /// Which patches are joined.
     pub fn patch_graph(&self) -> PathBuf {
         self.join("patch_graph.npy")
@@ -359,6 +365,12 @@ impl ExperimentFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patches_have_at_least_five_digits() {
+        assert_eq!([7, 123_456].map(patch_name), ["patch-00007", "patch-123456"]);
+        assert_eq!(["patch-00007", "patch-7", "mine"].map(patch_number), [Some(7), None, None]);
+    }
 
     #[test]
     fn only_numbered_patches_with_a_record_are_listed() {

@@ -4,13 +4,17 @@
 //! run.toml  1-graph/  2-partition/  3-patches/  4-embeddings/  5-alignment/  6-evaluation/  report.html
 //! ```
 //!
-//! A file appears complete or not at all: it is written under a temporary name in
-//! the same folder, flushed to disk, and renamed. So whoever finds a file may use it,
-//! however the program that wrote it ended.
+//! A file appears complete or not at all: it is written under a temporary name in the same folder,
+//! fsynced, and renamed. So whoever finds a file may use it, however the program that wrote it
+//! ended. No other module spells the name of a file in a run folder.
 
 mod archive;
 
 mod atomic;
+
+mod batch;
+
+mod destination;
 
 mod folders;
 
@@ -25,6 +29,8 @@ use crate::npy::{self, Element};
 
 pub use archive::{ArrayArchive, ArrayFile, write_arrays};
 pub use atomic::{AtomicSink, remove_unfinished, write_atomically};
+pub use batch::{BatchError, FileBatch};
+pub use destination::is_standard_output;
 pub use folders::{
     AlignmentFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder, GraphFolder,
     PartitionFolder, PatchFolder, patch_name, patch_number, stamp_path,
@@ -132,14 +138,4 @@ impl RunDir {
 /// As [`write_atomically`].
 pub fn write_array<T: Element>(path: &Path, shape: &[usize], values: &[T]) -> Result<(), FileError> {
     write_atomically(path, |sink| npy::write(sink, shape, values))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patches_sort_by_name() {
-        assert_eq!(patch_name(7), "patch-00007");
-    }
 }

@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 use crate::graph::edge_list::EdgeChunk;
 use crate::graph::features::SparseFeatures;
 use crate::graph::{Features, Graph, Labels, NodeId, NodeIds};
-use crate::run_dir::{AtomicSink, FileError, write_atomically};
+use crate::run_dir::{AtomicSink, FileError, is_standard_output, write_atomically};
 
 /// A format that graphs are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,6 +102,11 @@ impl OutputFormat {
     /// and a symmetric graph has every edge in both rows.
     fn is_matrix(self) -> bool {
         matches!(self, Self::Npz | Self::ScipyNpz)
+    }
+
+    /// Whether files are written from beginning to end, as a pipe needs it.
+    fn is_in_order(self) -> bool {
+        self.is_text() || self == Self::Parquet
     }
 
     fn is_text(self) -> bool {
@@ -306,6 +311,9 @@ fn push_rows(graph: &Graph, once: bool, sink: &mut dyn GraphSink) -> io::Result<
 fn check(format: OutputFormat, path: &Path, outline: &Outline<'_>) -> Result<(), &'static str> {
     if Packing::of_name(path) != Packing::None && !format.is_text() {
         return Err("only text is packed as .gz or .zst");
+    }
+    if is_standard_output(path) && !format.is_in_order() {
+        return Err("this format is not written in order; needed a file, or text or Parquet");
     }
     match (format, outline.ids) {
         (OutputFormat::Npy, NodeIds::Strings(_)) => {
