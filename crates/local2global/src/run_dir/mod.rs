@@ -18,6 +18,8 @@ mod patch_files;
 
 mod record;
 
+mod work;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +33,7 @@ pub use folders::{
 };
 pub use patch_files::{PatchFiles, PatchFilesError, remove_patches};
 pub use record::{SCHEMA, SchemaError, read_json, write_json};
+pub use work::{make_work_folder, remove_work_folders};
 
 /// A run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
