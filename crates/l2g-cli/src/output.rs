@@ -153,12 +153,14 @@ pub(crate) fn print_stopping(stop: Stop, log: Log) {
 /// Says what was stopped by a signal, and that nothing is lost.
 ///
 /// With `--json`, the object on standard output has the key `error`.
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
+#[expect(clippy::print_stderr, reason = "this is the place that prints")]
 pub(crate) fn print_stopped(error: &anyhow::Error, stop: Stop, json: bool, log: Log) {
     const GO_ON: &str = "what was done is kept; run the same command again to go on";
     let text = format!("stopped by {}: {}", stop.name(), causes_of(error).join(": "));
     if json {
-        println!("{}", serde_json::json!({ "error": text }));
+        let record = serde_json::json!({ "error": text });
+        // The same follows on standard error, whether or not anybody reads this.
+        let _ = print(&format!("{record}\n"));
     }
     match log {
         Log::Json => log_line("stopped", &serde_json::json!({ "error": text, "hint": GO_ON })),
