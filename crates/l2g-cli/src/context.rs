@@ -1,6 +1,5 @@
 //! What all subcommands share: settings, progress, the way results are shown.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -12,6 +11,8 @@ use local2global::seed::Seed;
 
 use crate::output::{Log, Output};
 use crate::progress::Terminal;
+use crate::signals;
+use crate::trust::{self, SettingsFile};
 
 /// Options that every subcommand takes.
 #[derive(Clone, Debug, Args)]
@@ -47,6 +48,10 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true, value_name = "FORM", default_value = "text")]
     pub(crate) log: Log,
 
+    /// Run `embed.command` from settings of another user without asking
+    #[arg(long, global = true)]
+    pub(crate) trust: bool,
+
     /// Results and errors only: no progress, no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -70,6 +75,8 @@ impl From<PresetArg> for Preset {
 pub(crate) struct Context {
     /// The settings of `--config` and `--set`.
     pub(crate) config: Config,
+    /// The file that `config` was read from.
+    file: Option<SettingsFile>,
     args: CommonArgs,
     pub(crate) progress: Terminal,
     pub(crate) output: Output,
@@ -90,14 +97,17 @@ impl std::error::Error for UsageError {}
 
 impl Context {
     pub(crate) fn new(args: CommonArgs) -> anyhow::Result<Self> {
-        let config = settings(args.config.as_deref(), &args)?;
+        let read = |path: &PathBuf| SettingsFile::read(path).with_context(|| could_not_read(path));
+        let (config, file) = settings(args.config.as_ref().map(read).transpose()?, &args)?;
         let mut pool = rayon::ThreadPoolBuilder::new();
         if let Some(threads) = args.threads {
             pool = pool.num_threads(usize::from(threads));
         }
         pool.build_global().context("could not start threads")?;
+        signals::listen(args.log).context("could not listen for signals")?;
         Ok(Self {
             config,
+            file,
             args: args.clone(),
             progress: Terminal::new(args.quiet, args.log),
             output: Output { json: args.json, quiet: args.quiet, log: args.log },
@@ -105,13 +115,17 @@ impl Context {
         })
     }
 
-    /// The settings for a stage of a finished or half-finished run: those that the run was made
-    /// with, unless `--config` names others, changed by `--set` and `--seed`.
-    pub(crate) fn config_of(&self, run: &RunDir) -> anyhow::Result<Config> {
+    /// The settings for a stage of a finished or half-finished run, and the file they were read from:
+    /// those that the run was made with, unless `--config` names others, changed by `--set` and
+    /// `--seed`.
+    pub(crate) fn config_of(&self, run: &RunDir) -> anyhow::Result<(Config, Option<SettingsFile>)> {
         let own = run.settings();
         match self.args.config.is_none() && own.exists() {
-            true => settings(Some(&own), &self.args),
-            false => Ok(self.config.clone()),
+            true => {
+                let read = SettingsFile::read_in(run.root(), &own);
+                settings(Some(read.with_context(|| could_not_read(&own))?), &self.args)
+            }
+            false => Ok((self.config.clone(), self.file.clone())),
         }
     }
 
@@ -122,22 +136,39 @@ impl Context {
             Some(_) => Ok(self.config.clone()),
         }
     }
+
+    /// Shows the commands that settings from `--config` would run, and checks that they may be run.
+    pub(crate) fn check_commands(&self, config: &Config) -> anyhow::Result<()> {
+        trust::check(config, self.file.as_ref(), self)
+    }
+
+    /// The settings on the command line, as `table.key=value`.
+    pub(crate) fn typed(&self) -> &[String] {
+        &self.args.set
+    }
+
+    /// Whether commands of other users may be run without asking.
+    pub(crate) fn trusts(&self) -> bool {
+        self.args.trust
+    }
+}
+
+fn could_not_read(path: &Path) -> String {
+    format!("could not read settings from `{}`", path.display())
 }
 
 /// Settings from a file, if any, changed by `--set` and `--seed`.
-fn settings(file: Option<&Path>, args: &CommonArgs) -> anyhow::Result<Config> {
-    let text = match file {
-        Some(path) => fs::read_to_string(path)
-            .with_context(|| format!("could not read settings from `{}`", path.display()))?,
-        None => String::new(),
-    };
-    let config = Config::with_preset(args.preset.map(Preset::from), &text, &args.set);
-    let mut config = match file {
-        Some(path) => {
-            config.with_context(|| format!("could not use the settings of `{}`", path.display()))?
-        }
+fn settings(
+    file: Option<(SettingsFile, String)>,
+    args: &CommonArgs,
+) -> anyhow::Result<(Config, Option<SettingsFile>)> {
+    let (file, text) = file.unzip();
+    let preset = args.preset.map(Preset::from);
+    let config = Config::with_preset(preset, text.as_deref().unwrap_or_default(), &args.set);
+    let mut config = match &file {
+        Some(file) => config.with_context(|| format!("could not use the settings of `{file}`"))?,
         None => config?,
     };
     config.seed = args.seed.map_or(config.seed, Seed);
-    Ok(config)
+    Ok((config, file))
 }

@@ -14,6 +14,8 @@ use local2global::pipeline::PipelineError;
 use local2global::run_dir::SchemaError;
 use local2global::write::WriteError;
 
+use crate::trust::NotTrusted;
+
 /// A hint for the first error in the chain that has one.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
@@ -30,6 +32,8 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let files = || cause.downcast_ref::<AlignFilesError>().and_then(for_align_files_error);
         let run = || cause.downcast_ref::<PipelineError>().and_then(for_pipeline_error);
         let experiment = || cause.downcast_ref::<ExperimentError>().and_then(for_experiment_error);
+        let trust =
+            || cause.is::<NotTrusted>().then(|| "read the command, and add `--trust` to run it".into());
         let schema = || for_schema_error(cause.downcast_ref::<std::io::Error>()?);
         let stages = read
             .or_else(schema)
@@ -39,7 +43,8 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
             .or_else(align)
             .or_else(files);
         let scores = stages.or_else(evaluate).or_else(hold_out);
-        scores.or_else(store).or_else(write).or_else(export).or_else(experiment).or_else(run)
+        let rest = scores.or_else(store).or_else(write).or_else(export).or_else(experiment);
+        rest.or_else(run).or_else(trust)
     })
 }
 
@@ -161,6 +166,7 @@ fn for_pipeline_error(error: &PipelineError) -> Option<String> {
         PipelineError::Damaged { .. } => {
             "repeat its stage, or remove `stage.json` beside it if the file is your own".into()
         }
+        PipelineError::Cancelled { .. } => "run the same command again to do the rest".into(),
         PipelineError::Parts { .. } => {
             "keep the largest part with `--component largest`, or leave out `patch.bridge=false`".into()
         }

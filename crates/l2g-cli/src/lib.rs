@@ -1,7 +1,8 @@
 //! `l2g`: embed a graph in patches and stitch them together, from the command line.
 //!
 //! One file per subcommand in `commands/`. Results go to standard output, progress, notes and errors
-//! to standard error. Exit codes are in the help of the program.
+//! to standard error. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by
+//! SIGTERM, 129 by SIGHUP.
 
 mod advice;
 
@@ -17,7 +18,11 @@ mod output;
 
 mod progress;
 
+mod signals;
+
 mod stage;
+
+mod trust;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -47,7 +52,7 @@ First steps:
 
 Results go to standard output; progress, notes and errors to standard error.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.";
 
 /// Embed a graph that is too big, too slow or too scattered to embed in one piece.
 ///
@@ -90,10 +95,16 @@ fn execute(Cli { common, command }: Cli) -> u8 {
         Ok(()) => 0,
         // Whoever reads has seen enough, as in `l2g export RUN --format csv --out - | head`.
         Err(error) if error.chain().any(is_closed_pipe) => 0,
-        Err(error) => {
-            output::print_error(&error, json, log);
-            if error.chain().any(is_usage_error) { 2 } else { 1 }
-        }
+        Err(error) => match signals::received() {
+            Some(stop) => {
+                output::print_stopped(&error, stop, json, log);
+                stop.exit_code()
+            }
+            None => {
+                output::print_error(&error, json, log);
+                if error.chain().any(is_usage_error) { 2 } else { 1 }
+            }
+        },
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::context::UsageError;
 use crate::hints;
+use crate::signals::Stop;
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug)]
@@ -123,9 +124,7 @@ pub(crate) fn bytes(count: u64) -> String {
 /// With `--json`, the object on standard output has the key `error`.
 #[expect(clippy::print_stderr, reason = "this is the place that prints")]
 pub(crate) fn print_error(error: &anyhow::Error, json: bool, log: Log) {
-    let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
-    // Some errors tell their cause themselves.
-    causes.dedup_by(|cause, told| told.ends_with(cause.as_str()));
+    let causes = causes_of(error);
     if json {
         let record = serde_json::json!({ "error": causes.join(": ") });
         // The error itself follows on standard error, whether or not anybody reads this.
@@ -140,6 +139,44 @@ pub(crate) fn print_error(error: &anyhow::Error, json: bool, log: Log) {
     }
     if let Some(hint) = hints::for_error(error) {
         eprintln!("hint: {hint}");
+    }
+}
+
+/// An error and its causes, the outermost first.
+fn causes_of(error: &anyhow::Error) -> Vec<String> {
+    let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    // Some errors tell their cause themselves.
+    causes.dedup_by(|cause, told| told.ends_with(cause.as_str()));
+    causes
+}
+
+/// Says that a signal has come and the program is about to stop.
+#[expect(clippy::print_stderr, reason = "this is the place that prints")]
+pub(crate) fn print_stopping(stop: Stop, log: Log) {
+    match log {
+        Log::Json => log_line("stopping", &serde_json::json!({ "signal": stop.name() })),
+        Log::Text => eprintln!(
+            "{}: stopping at the next good place; once more, and the program stops at once",
+            stop.name()
+        ),
+    }
+}
+
+/// Says what was stopped by a signal, and that nothing is lost.
+///
+/// With `--json`, the object on standard output has the key `error`.
+#[expect(clippy::print_stderr, reason = "this is the place that prints")]
+pub(crate) fn print_stopped(error: &anyhow::Error, stop: Stop, json: bool, log: Log) {
+    const GO_ON: &str = "what was done is kept; run the same command again to go on";
+    let text = format!("stopped by {}: {}", stop.name(), causes_of(error).join(": "));
+    if json {
+        let record = serde_json::json!({ "error": text });
+        // The same follows on standard error, whether or not anybody reads this.
+        let _ = print(&format!("{record}\n"));
+    }
+    match log {
+        Log::Json => log_line("stopped", &serde_json::json!({ "error": text, "hint": GO_ON })),
+        Log::Text => eprintln!("{text}\n{GO_ON}"),
     }
 }
 

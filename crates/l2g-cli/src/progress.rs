@@ -1,8 +1,7 @@
 //! Progress for people: bars on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,19 +9,21 @@ use local2global::progress::Progress;
 use serde::Serialize;
 
 use crate::output::{Log, log_line};
+use crate::signals;
 
-/// Where there is no terminal, a task that lasts says so after a while, and then this often.
+/// Without a terminal, a task prints its first line after this time, if it is still going.
 const FIRST_LINE: Duration = Duration::from_secs(2);
+
+/// Without a terminal, the time between two lines of a task.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// In a log of JSON lines it says so this often.
+/// The time between two records of a task in a log of JSON lines.
 const RECORD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Shows tasks on standard error, and passes Ctrl-C on.
+/// Shows tasks on standard error, and tells the library when a signal asks to stop.
 pub(crate) struct Terminal {
     mode: Mode,
     current: Mutex<Option<Task>>,
-    cancelled: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -52,16 +53,7 @@ impl Terminal {
             (false, Log::Text, true) => Mode::Bars,
             (false, Log::Text, false) => Mode::Lines,
         };
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&cancelled);
-        // A second Ctrl-C ends the program at once. Without a handler, the first does.
-        let _ = ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-            print_line("stopping at the next good place; press Ctrl-C again to stop at once");
-        });
-        Self { mode, current: Mutex::new(None), cancelled }
+        Self { mode, current: Mutex::new(None) }
     }
 
     /// Says something between two tasks: a line for people, a record for the log.
@@ -169,6 +161,6 @@ impl Progress for Terminal {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        signals::received().is_some()
     }
 }

@@ -10,12 +10,15 @@ use local2global::pipeline::{
 use local2global::run_dir::RunDir;
 
 use crate::context::Context;
+use crate::trust::{self, SettingsFile};
 
 /// A stage of a run, at work.
 pub(crate) struct StageWork {
     pub(crate) run: RunDir,
     /// The settings of the run; flags of the command are put in by the command.
     pub(crate) config: Config,
+    /// The file that the settings were read from.
+    file: Option<SettingsFile>,
     stage: StageName,
     work: Unstamped,
     _lock: RunLock,
@@ -31,16 +34,21 @@ impl StageWork {
     ) -> anyhow::Result<Self> {
         let run = RunDir::new(run);
         let lock = RunLock::take(&run, sharing)?;
-        let config = context.config_of(&run)?;
+        let (config, file) = context.config_of(&run)?;
         check_sources(&run, stage)?;
         let work = Stamp::take_off(&stage.folder(&run))?;
-        Ok(Self { run, config, stage, work, _lock: lock })
+        Ok(Self { run, config, file, stage, work, _lock: lock })
+    }
+
+    /// Shows the commands that the settings would run, and checks that they may be run.
+    pub(crate) fn check_commands(&self, context: &Context) -> anyhow::Result<()> {
+        trust::check(&self.config, self.file.as_ref(), context)
     }
 
     /// Notes that the stage is done with these settings; data sets known by name lie in
     /// `data_folders`.
     pub(crate) fn finish(self, data_folders: &[PathBuf], context: &Context) -> anyhow::Result<()> {
-        let Self { run, config, stage, work, _lock } = self;
+        let Self { run, config, stage, work, file: _, _lock } = self;
         let mut pipeline = Pipeline::new(&run, config, GraphSource::Settings(data_folders));
         Ok(pipeline.note_done(stage, work, context.started.elapsed().as_secs_f64())?)
     }

@@ -78,7 +78,7 @@ fn ctrl_c_stops_cleanly_and_keeps_what_is_done() {
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
     assert!(text(&output).contains("stopping at the next good place"), "{}", text(&output));
     let again = l2g(folder, &[&["embed", "run", "--json", "--quiet"][..], &FAST, &long].concat());
     let record: Value = serde_json::from_slice(&again.stdout).unwrap();

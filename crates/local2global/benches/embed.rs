@@ -183,7 +183,14 @@ fn patches(cora: &Graph, quick: bool) {
 fn quality(cora: &Graph, quick: bool) {
     let runs = if quick { 1 } else { 10 };
     let nodes: Vec<NodeId> = cora.nodes().collect();
-    let patch = PatchInput { name: "patch-00000", graph: cora, nodes: &nodes, whole: cora, seed: Seed(1) };
+    let patch = PatchInput {
+        name: "patch-00000",
+        graph: cora,
+        nodes: &nodes,
+        whole: cora,
+        folder: &std::env::temp_dir(),
+        seed: Seed(1),
+    };
     for (dim, peer) in [(2, 0.936), (4, 0.961), (16, 0.996), (128, 0.999)] {
         let config = EmbedConfig { dim, ..EmbedConfig::default() };
         let auc = |run: u32| {

@@ -128,8 +128,9 @@ fn give(folder: &Path, name: &str, graph: &Graph, dim: usize) {
 fn embed_once(config: &EmbedConfig, graph: &Graph, seed: Seed) -> Result<Embedding, EmbedError> {
     config.check()?;
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let patch = PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed };
     let folder = tempfile::tempdir().unwrap();
+    let patch =
+        PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, folder: folder.path(), seed };
     let frame = Frame::prepare(&Sources { graph, clusters: None }, config, seed, folder.path(), &Silent)?;
     frame.embedder(config).embed(&patch, &EmbedTask::silent(config.dim, seed))
 }
@@ -227,7 +228,14 @@ fn patches_with_a_common_start_begin_with_the_same_weights() {
             };
             [0, 1].map(|index| {
                 let (graph, nodes) = &patches[index];
-                let patch = PatchInput { name: "patch", graph, nodes, whole, seed: Seed(1) };
+                let patch = PatchInput {
+                    name: "patch",
+                    graph,
+                    nodes,
+                    whole,
+                    folder: Path::new("unused"),
+                    seed: Seed(1),
+                };
                 let own_seed = Seed(2 + index as u64);
                 let embedding = config
                     .embedder()
@@ -333,6 +341,46 @@ fn a_failing_program_is_quoted() {
     let command = vec!["/nowhere/at-all".to_owned(), "{out}".to_owned()];
     let config = EmbedConfig { method: EmbedMethod::Command, dim: 2, command, ..EmbedConfig::default() };
     assert!(embed_once(&config, &graph, Seed(1)).unwrap_err().to_string().contains("could not be started"));
+}
+
+/// A command that runs a Python script for a graph of two nodes.
+fn python(script: &str) -> EmbedConfig {
+    let command = ["python3", "-c", script, "{out}"].map(String::from).to_vec();
+    EmbedConfig { method: EmbedMethod::Command, dim: 2, command, ..EmbedConfig::default() }
+}
+
+#[test]
+fn a_program_that_takes_too_long_is_ended_and_named() {
+    let config = EmbedConfig { command_timeout: 0.2, ..python("import time; time.sleep(1000)") };
+    let started = std::time::Instant::now();
+    let error = embed_once(&config, &graph_of(vec![[0, 1]], 2), Seed(1)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "command for patch-00000 took longer than 0.2 s, the limit of `embed.command_timeout`"
+    );
+    assert!(error.hint().unwrap().contains("embed.command_timeout"));
+    assert!(started.elapsed() < std::time::Duration::from_secs(500));
+}
+
+#[test]
+fn the_folder_of_a_program_is_private_beside_its_coordinates_and_gone_afterwards() {
+    let script = "import os, sys; folder = os.path.dirname(sys.argv[1]); \
+                  sys.exit('%s %o' % (folder, os.stat(folder).st_mode & 0o777))";
+    let folder = tempfile::tempdir().unwrap();
+    let config = python(script);
+    let error = embed_patches(
+        &graph_of(vec![[0, 1]], 2),
+        &[vec![NodeId(0), NodeId(1)]],
+        None,
+        &config,
+        Seed(1),
+        folder.path(),
+        &Silent,
+    );
+    let told = error.unwrap_err().to_string();
+    let beside = format!("{}/.work-patch-00000-", folder.path().display());
+    assert!(told.contains(&beside) && told.ends_with(" 700"), "{told}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -61,7 +61,14 @@ fn peak_bytes(embedder: &dyn Embedder, dim: usize, whole: &Graph, nodes: &[NodeI
     let before = IN_USE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let graph = whole.subgraph(nodes);
-    let patch = PatchInput { name: "patch-00000", graph: &graph, nodes, whole, seed: Seed(1) };
+    let patch = PatchInput {
+        name: "patch-00000",
+        graph: &graph,
+        nodes,
+        whole,
+        folder: std::path::Path::new("unused"),
+        seed: Seed(1),
+    };
     embedder.embed(&patch, &EmbedTask::silent(dim, Seed(1))).unwrap();
     (PEAK.load(Ordering::Relaxed) - before) as f64
 }

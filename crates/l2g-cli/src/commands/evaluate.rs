@@ -78,6 +78,9 @@ struct Record<'a> {
 pub(crate) fn execute(args: &EvaluateArgs, context: &Context) -> anyhow::Result<()> {
     let mut work = open_stage(&args.run, StageName::Evaluate, context)?;
     work.config.evaluate = settings(args, &work.config.evaluate);
+    if work.config.evaluate.full {
+        work.check_commands(context)?;
+    }
     let run = work.run.clone();
     let pipeline = Pipeline::new(&run, work.config.clone(), GraphSource::Settings(&[]));
     let scores = pipeline

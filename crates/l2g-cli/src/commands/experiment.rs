@@ -74,6 +74,7 @@ struct Record<'a> {
 
 pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Result<()> {
     let config = settings(args, context);
+    context.check_commands(&config)?;
     let input = config.graph.input.as_deref().unwrap_or("cora");
     let out = args.out.clone().unwrap_or_else(|| folder_for(input));
     let loaded = args.input.load(&config.graph, context)?;

@@ -97,6 +97,7 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
         let plan = pipeline.plan(&context.progress)?;
         return context.output.show(&plan, &plan_rows(&plan));
     }
+    context.check_commands(&pipeline.config)?;
     let reports = pipeline.run(&context.progress, |report| {
         let line = format!("{:9}  {}", report.stage.name(), outcome(report));
         context.progress.tell(&line, "stage", report);

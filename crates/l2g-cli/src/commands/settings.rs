@@ -75,7 +75,7 @@ pub(crate) fn execute(args: &SettingsArgs, context: &Context) -> anyhow::Result<
         return output::print(&markdown());
     }
     let config = match &args.run {
-        Some(run) => context.config_of(&existing(run)?)?,
+        Some(run) => context.config_of(&existing(run)?)?.0,
         None => context.config.clone(),
     };
     let settings = match &args.key {

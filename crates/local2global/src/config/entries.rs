@@ -272,13 +272,19 @@ pub(super) const SETTINGS: &[Setting] = &[
          graph. {dim}: the number of coordinates. {seed}: a number of its own for each patch and run. \
          {out}: where to put the coordinates, .npy, one row per node; needed.",
     ),
+    setting(
+        "embed.command_timeout",
+        "a number of seconds from 0",
+        "For `command`: how long the program may take for one run of one patch. 0 means no limit.",
+    )
+    .or("no limit"),
     setting("embed.coordinates", "a folder", "For `given`: the folder with a file NAME.npy for each patch."),
     setting("embed.memory_bytes", "a whole number from 0", "The most memory that training may use at a time. 0 means no limit."),
     setting(
         "embed.patches",
         "tables",
         "Settings of single patches, as in `embed.patches.patch-00003.epochs=50`; all of embed but those of \
-         the common frame, embed.dim and embed.memory_bytes.",
+         the common frame, embed.dim, embed.command_timeout and embed.memory_bytes.",
     )
     .or("none"),
     choice(

@@ -1,6 +1,7 @@
 //! Any external program, run once per patch.
 //!
-//! The program is given files in a temporary folder and must write one:
+//! The program is given files in a private folder beside the coordinates, `.work-NAME-...`, which is
+//! removed when it ends, and must write one:
 //!
 //! ```text
 //! {edges}     .npy, (E x 2) u64: each edge once, nodes numbered by their row in the patch
@@ -14,37 +15,47 @@
 //! Files that the command does not mention are not written. No shell is involved. What
 //! comes out is checked like everything else; what the program says on its standard
 //! error is part of the message if it fails.
+//!
+//! The program and all that it has started are ended when the work is cancelled, when it takes
+//! longer than `embed.command_timeout`, and when the program itself is over ([`super::process`]).
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use super::given::read_coordinates;
 use super::memory::PatchSize;
+use super::process::ProcessGroup;
 use super::{EmbedError, EmbedTask, Embedder, Embedding, PatchInput, Record};
 use crate::graph::{Features, Graph, NodeId};
-use crate::progress::Progress;
-use crate::run_dir::{FileError, write_array};
+use crate::run_dir::{FileError, make_work_folder, write_array};
 use crate::seed::Seed;
 
 /// How often a running program is asked whether it is done.
 const POLL: Duration = Duration::from_millis(20);
-/// How much of the program's last words is quoted.
+/// How much of the end of the program's standard error is quoted.
 const QUOTED_BYTES: usize = 400;
 
 /// Runs an external program.
 #[derive(Clone, Debug)]
 pub struct Command {
     arguments: Vec<String>,
+    /// How long it may take.
+    limit: Option<Duration>,
 }
 
 impl Command {
-    /// The program and its arguments, with placeholders.
-    pub fn new(arguments: Vec<String>) -> Self {
-        Self { arguments }
+    /// The program and its arguments, with placeholders, and how many seconds it may take; 0 means
+    /// as long as it needs.
+    pub fn new(arguments: Vec<String>, limit_seconds: f64) -> Self {
+        let limit = Some(limit_seconds).filter(|&seconds| seconds > 0.0);
+        // A time beyond what can be counted is no limit.
+        Self { arguments, limit: limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) }
     }
 
     fn mentions(&self, placeholder: &str) -> bool {
@@ -78,7 +89,7 @@ impl Command {
         dim: usize,
         seed: Seed,
         folder: &Path,
-    ) -> Result<Child, EmbedError> {
+    ) -> Result<ProcessGroup, EmbedError> {
         let path = |name: &str| folder.join(name).display().to_string();
         let fill = |argument: &String| {
             argument
@@ -89,68 +100,70 @@ impl Command {
                 .replace("{dim}", &dim.to_string())
                 .replace("{seed}", &seed.0.to_string())
         };
-        let words = folder.join("stderr");
-        let words = File::create(&words).map_err(FileError::at("write", &words))?;
+        let path_of_errors = folder.join("stderr");
+        let errors = File::create(&path_of_errors).map_err(FileError::at("write", &path_of_errors))?;
         let arguments: Vec<String> = self.arguments.iter().map(fill).collect();
         let failed = |error: std::io::Error| EmbedError::Command {
             patch: patch.name.to_owned(),
             problem: format!("could not be started: `{}`: {error}", arguments[0]),
         };
-        std::process::Command::new(&arguments[0])
-            .args(&arguments[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(words)
-            .spawn()
-            .map_err(failed)
+        let mut command = std::process::Command::new(&arguments[0]);
+        command.args(&arguments[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        ProcessGroup::start(&mut command).map_err(failed)
+    }
+
+    /// Runs the program to its end, or to its limit, or until somebody asks to stop. However that
+    /// ends, nothing that it has started is left.
+    fn run(
+        &self,
+        patch: &PatchInput<'_>,
+        task: &EmbedTask<'_>,
+        folder: &Path,
+    ) -> Result<ExitStatus, EmbedError> {
+        let &EmbedTask { dim, seed, progress, .. } = task;
+        let started = Instant::now();
+        let mut group = self.spawn(patch, dim, seed, folder)?;
+        loop {
+            let status = group.try_wait().map_err(|error| EmbedError::Command {
+                patch: patch.name.to_owned(),
+                problem: format!("could not be waited for: {error}"),
+            })?;
+            if let Some(status) = status {
+                return Ok(status);
+            }
+            if progress.is_cancelled() {
+                return Err(EmbedError::Cancelled { done: 0, total: 1 });
+            }
+            if let Some(limit) = self.limit.filter(|&limit| started.elapsed() >= limit) {
+                let seconds = limit.as_secs_f64();
+                return Err(EmbedError::CommandTimeout { patch: patch.name.to_owned(), seconds });
+            }
+            thread::sleep(POLL);
+        }
     }
 }
 
 impl Embedder for Command {
     fn embed(&self, patch: &PatchInput<'_>, task: &EmbedTask<'_>) -> Result<Embedding, EmbedError> {
-        let &EmbedTask { dim, seed, progress, .. } = task;
         let start = Instant::now();
-        let temporary = std::env::temp_dir();
-        let folder = tempfile::Builder::new()
-            .prefix("l2g-embed-")
-            .tempdir()
-            .map_err(FileError::at("write in", &temporary))?;
+        let folder: TempDir = make_work_folder(patch.folder, patch.name)?;
         self.write_inputs(patch, folder.path())?;
-        let status = wait(self.spawn(patch, dim, seed, folder.path())?, patch, progress)?;
+        let status = self.run(patch, task, folder.path())?;
         if !status.success() {
             let problem = format!("failed ({status}): {}", last_words(&folder.path().join("stderr")));
             return Err(EmbedError::Command { patch: patch.name.to_owned(), problem });
         }
-        let coordinates = read_coordinates(&folder.path().join("out.npy"), patch, dim)?;
-        progress.advance(1);
+        let coordinates = read_coordinates(&folder.path().join("out.npy"), patch, task.dim)?;
+        task.progress.advance(1);
         let record = Record { seconds: start.elapsed().as_secs_f64(), ..Record::default() };
         Ok(Embedding { coordinates, record, encoder: None })
     }
 
-    /// What this program needs; what the other one needs is not known.
+    /// What our own process needs; what the external program needs is not known.
     fn memory_bytes(&self, size: &PatchSize, dim: usize) -> u64 {
         let features = if self.mentions("{features}") { size.dense_feature_bytes() } else { 0 };
         let edges = if self.mentions("{edges}") { 16 * size.num_edges as u64 } else { 0 };
         size.graph_bytes() + (features + edges).max(size.coordinate_bytes(dim))
-    }
-}
-
-/// Waits for a program; when somebody asks to stop, it is stopped too.
-fn wait(mut child: Child, patch: &PatchInput<'_>, progress: &dyn Progress) -> Result<ExitStatus, EmbedError> {
-    loop {
-        let status = child.try_wait().map_err(|error| EmbedError::Command {
-            patch: patch.name.to_owned(),
-            problem: format!("could not be waited for: {error}"),
-        })?;
-        if let Some(status) = status {
-            return Ok(status);
-        }
-        if progress.is_cancelled() {
-            // It may have ended by itself meanwhile: then there is nothing to stop.
-            child.kill().and_then(|()| child.wait()).ok();
-            return Err(EmbedError::Cancelled { done: 0, total: 1 });
-        }
-        thread::sleep(POLL);
     }
 }
 
@@ -179,7 +192,7 @@ fn filled(features: &Features) -> Vec<f32> {
     }
 }
 
-/// The end of what a program said.
+/// The end of what a program wrote to its standard error.
 fn last_words(path: &Path) -> String {
     let mut bytes = Vec::new();
     if File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).is_err() || bytes.is_empty() {

@@ -102,6 +102,10 @@ pub struct EmbedConfig {
     /// For `command`: the program and its arguments, with `{edges} {features} {nodes}
     /// {dim} {seed} {out}` standing for paths and numbers.
     pub command: Vec<String>,
+    /// For `command`: how many seconds the program may take for one run of one patch; 0 means no
+    /// limit.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub command_timeout: f64,
     /// For `given`: the folder with a file `NAME.npy` for each patch.
     pub coordinates: PathBuf,
     /// The most memory that training may use at a time; 0 means no limit.
@@ -136,6 +140,7 @@ impl Default for EmbedConfig {
             basis: 512,
             power_iterations: 6,
             command: vec![],
+            command_timeout: 0.0,
             coordinates: PathBuf::new(),
             memory_bytes: 0,
             patches: BTreeMap::new(),
@@ -209,10 +214,16 @@ impl EmbedConfig {
             basis: self.basis,
             power_iterations: own.power_iterations.unwrap_or(self.power_iterations),
             command: own.command.unwrap_or_else(|| self.command.clone()),
+            command_timeout: self.command_timeout,
             coordinates: own.coordinates.unwrap_or_else(|| self.coordinates.clone()),
             memory_bytes: self.memory_bytes,
             patches: BTreeMap::new(),
         }
+    }
+
+    /// The same settings without limits of memory and time, which do not change the coordinates.
+    pub fn without_limits(&self) -> Self {
+        Self { memory_bytes: 0, command_timeout: 0.0, ..self.clone() }
     }
 
     /// Whether the method reads rows of the whole graph, with edges that leave the patch.
@@ -299,6 +310,9 @@ impl EmbedConfig {
             command,
             "a program with the word {out} among its arguments",
         )?;
+        let timeout = self.command_timeout;
+        let is_time = timeout.is_finite() && timeout >= 0.0;
+        require(is_time, "command_timeout", timeout.to_string(), "a number of seconds, 0 for no limit")?;
         let has_folder = !self.coordinates.as_os_str().is_empty();
         let is_given = self.method == EmbedMethod::Given;
         require(!is_given || has_folder, "coordinates", "empty".into(), "a folder with coordinates")?;
@@ -311,6 +325,10 @@ impl EmbedConfig {
         require(!needs_three, "dim", self.dim.to_string(), "at least 3 with method both")?;
         require(self.basis > 0, "basis", "0".into(), "at least 1")
     }
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 #[cfg(test)]
@@ -361,6 +379,7 @@ mod tests {
         );
         assert!(check(r#"{"method": "command"}"#).contains("`embed.command` is empty"));
         assert!(check(r#"{"walk_clusters": 1}"#).contains("`embed.walk_clusters` is 1"));
+        assert!(check(r#"{"command_timeout": -1}"#).contains("embed.command_timeout"));
         assert!(serde_json::from_str::<EmbedConfig>(r#"{"epoch": 3}"#).is_err());
     }
 }

@@ -11,7 +11,7 @@ use crate::seed::Seed;
 /// The digest of a patch: nodes, their rows and features, settings and seed, and the digest of the
 /// common frame, if there is one.
 ///
-/// `config` are the settings of this patch; the memory limit does not count, since it does
+/// `config` are the settings of this patch; limits of memory and time do not count, since they do
 /// not change the result.
 pub fn of_patch(
     graph: &Graph,
@@ -21,8 +21,7 @@ pub fn of_patch(
     seed: Seed,
 ) -> String {
     let mut digest = Digest::default();
-    let settings = EmbedConfig { memory_bytes: 0, ..config.clone() };
-    digest.add_text(&serde_json::to_string(&settings).expect("settings are plain values"));
+    digest.add_text(&serde_json::to_string(&config.without_limits()).expect("settings are plain values"));
     digest.add_text(env!("CARGO_PKG_VERSION"));
     digest.add(seed.0);
     if let Some(frame) = frame {
@@ -47,14 +46,15 @@ mod tests {
     use crate::embed::EmbedMethod;
 
     #[test]
-    fn nodes_settings_and_seed_change_the_digest_and_the_memory_limit_does_not() {
+    fn nodes_settings_and_seed_change_the_digest_and_limits_do_not() {
         let graph = Graph::from_rows(vec![0, 1, 3, 4].into(), vec![1_u32, 0, 2, 1].into(), true).unwrap();
         let config = EmbedConfig::default();
         let all: Vec<NodeId> = graph.nodes().collect();
         let digest =
             |nodes: &[NodeId], config: &EmbedConfig, seed| of_patch(&graph, nodes, config, None, seed);
         let reference = digest(&all, &config, Seed(1));
-        assert_eq!(reference, digest(&all, &EmbedConfig { memory_bytes: 9, ..config.clone() }, Seed(1)));
+        let limited = EmbedConfig { memory_bytes: 9, command_timeout: 2.5, ..config.clone() };
+        assert_eq!(reference, digest(&all, &limited, Seed(1)));
         assert_ne!(reference, digest(&all[1..], &config, Seed(1)));
         assert_ne!(reference, digest(&all, &EmbedConfig { epochs: Some(7), ..config.clone() }, Seed(1)));
         assert_ne!(reference, digest(&all, &config, Seed(2)));

@@ -73,6 +73,10 @@ pub enum EmbedError {
     #[error("command for {patch} {problem}")]
     Command { patch: String, problem: String },
 
+    /// The external program took too long.
+    #[error("command for {patch} took longer than {seconds} s, the limit of `embed.command_timeout`")]
+    CommandTimeout { patch: String, seconds: f64 },
+
     /// A patch needs more memory than there may be used.
     #[error("{patch} needs about {needed} MiB to embed, but the memory limit is {limit} MiB")]
     Memory { patch: String, needed: u64, limit: u64 },
@@ -113,6 +117,7 @@ impl EmbedError {
                 Some("make patches for as many dimensions, with `l2g patch --dim`, or set `embed.dim`")
             }
             Self::Memory { .. } => Some("raise the limit, or make smaller patches"),
+            Self::CommandTimeout { .. } => Some("raise `embed.command_timeout`, or set it to 0 for no limit"),
             Self::Foreign { .. } => Some(
                 "move the files, and set `embed.method = \"given\"` and `embed.coordinates` to their \
                  folder; or remove them",

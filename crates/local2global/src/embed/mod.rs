@@ -47,6 +47,8 @@ pub mod choose;
 
 pub mod frame;
 
+pub mod process;
+
 pub mod command;
 
 pub mod given;
@@ -70,6 +72,8 @@ pub use schedule::{EmbedSummary, embed_framed, embed_patches};
 pub use stage::{StitchedFolders, embed_late, embed_late_in, embed_run};
 pub use training::Training;
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::graph::{Graph, NodeId};
@@ -91,6 +95,9 @@ pub struct PatchInput<'a> {
     pub nodes: &'a [NodeId],
     /// The whole graph, of which an embedder may read the rows of `nodes` and nothing else.
     pub whole: &'a Graph,
+    /// The folder that its coordinates go into; temporary files belong there too, in a folder made
+    /// by [`make_work_folder`](crate::run_dir::make_work_folder).
+    pub folder: &'a Path,
     /// The seed that all patches share; each run has its own, see [`PatchInput::common_seed`].
     pub seed: Seed,
 }

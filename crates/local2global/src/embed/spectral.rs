@@ -102,8 +102,14 @@ mod tests {
     fn embed(edges: Vec<[u32; 2]>, num_nodes: usize, dim: usize) -> Matrix<f32> {
         let graph = build(EdgeList::from_pairs(edges), num_nodes, &BuildOptions::default()).graph;
         let nodes: Vec<_> = graph.nodes().collect();
-        let patch =
-            PatchInput { name: "patch-00000", graph: &graph, nodes: &nodes, whole: &graph, seed: Seed(1) };
+        let patch = PatchInput {
+            name: "patch-00000",
+            graph: &graph,
+            nodes: &nodes,
+            whole: &graph,
+            folder: std::path::Path::new("unused"),
+            seed: Seed(1),
+        };
         Spectral::new(20).embed(&patch, &EmbedTask::silent(dim, Seed(1))).unwrap().coordinates
     }
 

@@ -45,8 +45,8 @@ pub(super) struct Trained {
     pub(super) kept: usize,
 }
 
-/// How long training took, summed over patches and runs, also where they ran at once or
-/// in an earlier run.
+/// How long training took: the sum over all patches and runs. Patches that were trained at the same time,
+/// or that an earlier run had trained already, count in full.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct TrainSeconds {
     pub(super) dim: usize,
@@ -126,7 +126,8 @@ impl<'a> Trials<'a> {
         (config, frame): (&EmbedConfig, &Frame),
         progress: &dyn Progress,
     ) -> Result<EmbedSummary, ExperimentError> {
-        // Settings of single patches are not meant for the whole.
+        // `embed.patches` holds settings for patch-00000 and so on. The whole graph is trained as
+        // patch-00000 here, and must not get them.
         let config = EmbedConfig { patches: Default::default(), ..config.clone() };
         let dim = config.dim;
         let folder = self.run_dir(dim, "full").embeddings();
@@ -155,7 +156,8 @@ impl<'a> Trials<'a> {
         };
         let failed = |source| ExperimentError::Align { dim, setting, source: Box::new(source) };
         align_files(&paths, &set.align, seed, progress).map_err(failed)?;
-        // In the setting of the paper a node goes to the mean of its copies and nowhere else.
+        // In the paper's setting, the embedding of a node is the mean of its aligned copies. Only our
+        // own setting replaces it by what the encoders give on the whole graph.
         if setting == Setting::Ours {
             let transforms = read_transforms(&alignment.transforms()).map_err(failed)?;
             let folders =
@@ -191,7 +193,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
     write_atomically(to, |sink| io::copy(&mut source, sink).map(drop))
 }
 
-/// How long the patches of a folder took, as their records tell.
+/// How long the patches of a folder took to train: the sum of the seconds in their records.
 fn train_seconds(run: &RunDir, num_patches: usize) -> f64 {
     let seconds = |index| {
         let record: serde_json::Value = read_json(&run.embeddings().record(&patch_name(index))).ok()?;

@@ -26,6 +26,10 @@ pub enum PipelineError {
     )]
     Locked { run: PathBuf, holder: Option<u32> },
 
+    /// Somebody asked to stop.
+    #[error("cancelled before stage `{stage}`; finished stages are kept")]
+    Cancelled { stage: &'static str },
+
     /// A stage was made from something that is not there any more.
     #[error("`{}` was made from other files: `{}` has changed since", folder.display(), earlier.display())]
     Outdated { folder: PathBuf, earlier: PathBuf },

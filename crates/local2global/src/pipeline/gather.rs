@@ -3,7 +3,6 @@
 use super::{GraphSource, Inputs, Pipeline, PipelineError, StageName, Stamp};
 use crate::config::Config;
 use crate::digest::Digest;
-use crate::embed::EmbedConfig;
 use crate::graph::builtin::{self, GraphLocation};
 use crate::partition::PartitionMethod;
 
@@ -25,8 +24,7 @@ impl Pipeline<'_> {
     /// The settings that a stage depends on.
     fn add_settings(&self, stage: StageName, inputs: &mut Inputs) {
         let Config { graph, partition, patch, embed, align, evaluate, .. } = &self.config;
-        // More memory or fewer patches at a time give the same coordinates.
-        let embed = EmbedConfig { memory_bytes: 0, ..embed.settled() };
+        let embed = embed.settled().without_limits();
         let mut patch = patch.clone();
         if let Ok(bounds) = patch.overlap_bounds(embed.dim) {
             (patch.min_overlap, patch.max_overlap) = (Some(bounds.min), Some(bounds.max));

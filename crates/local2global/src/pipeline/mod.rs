@@ -62,7 +62,8 @@ use crate::partition::{PartitionReport, partition, read_partition, write_partiti
 use crate::patch::{PatchError, make_patches, write_patches};
 use crate::progress::Progress;
 use crate::run_dir::{
-    FileError, PatchFiles, RunDir, patch_name, patch_number, remove_unfinished, write_array, write_json,
+    FileError, PatchFiles, RunDir, patch_name, patch_number, remove_unfinished, remove_work_folders,
+    write_array, write_json,
 };
 
 /// A stage of a run.
@@ -185,10 +186,10 @@ impl<'a> Pipeline<'a> {
     ) -> Result<Vec<StageReport>, PipelineError> {
         self.check_settings()?;
         let _lock = RunLock::take(self.run, Sharing::Alone)?;
-        for folder in
-            StageName::ALL.map(|stage| stage.folder(self.run)).iter().chain([&self.run.root().into()])
-        {
+        let others = [self.run.root().into(), self.run.evaluation().full().into()];
+        for folder in StageName::ALL.map(|stage| stage.folder(self.run)).iter().chain(&others) {
             remove_unfinished(folder)?;
+            remove_work_folders(folder)?;
         }
         let mut reports = Vec::new();
         for &stage in stages {
@@ -216,6 +217,9 @@ impl<'a> Pipeline<'a> {
         progress: &dyn Progress,
     ) -> Result<StageReport, PipelineError> {
         let started = Instant::now();
+        if progress.is_cancelled() {
+            return Err(PipelineError::Cancelled { stage: stage.name() });
+        }
         let inputs = self.inputs(stage)?;
         let reason = match self.check(stage, &inputs) {
             Ok(_) => None,

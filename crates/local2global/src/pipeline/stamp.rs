@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Inputs;
 use crate::digest::{self, Digest};
-use crate::run_dir::{FileError, GraphFolder, SchemaError, read_json, stamp_path, write_json};
+use crate::run_dir::{
+    FileError, GraphFolder, SchemaError, read_json, read_sealed_json, stamp_path, write_sealed_json,
+};
 
 /// The stamp of a finished stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +81,7 @@ impl Stamp {
             let begun = names(folder).is_ok_and(|names| !names.is_empty());
             return Err(if begun { Reason::Unfinished } else { Reason::Missing });
         }
-        let stamp: Self = read_json(&path).map_err(|error| match SchemaError::behind(&error) {
+        let stamp: Self = read_sealed_json(&path).map_err(|error| match SchemaError::behind(&error) {
             Some(newer) => Reason::Changed(format!("its stamp is newer: {newer}")),
             None => Reason::Damaged(name_of(&path)),
         })?;
@@ -109,7 +111,7 @@ impl Stamp {
 
     /// The stamp of a folder, finished or not, without a look at its other files.
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        read_json(&stamp_path(folder)).ok()
+        read_sealed_json(&stamp_path(folder)).ok()
     }
 
     /// The stamp of a finished folder, without a look at its other files.
@@ -143,7 +145,7 @@ impl Stamp {
             read_json(&GraphFolder::at(folder).description()).unwrap_or_default();
         output.add(described["features"].as_u64().unwrap_or(0));
         let stamp = Self { inputs, output: output.to_string(), seconds, finished: true, files };
-        write_json(&stamp_path(folder), &stamp)?;
+        write_sealed_json(&stamp_path(folder), &stamp)?;
         Ok(stamp)
     }
 
@@ -155,7 +157,7 @@ impl Stamp {
     pub fn take_off(folder: &Path) -> Result<Unstamped, FileError> {
         let old = Self::read(folder);
         if let Some(old) = &old {
-            write_json(&stamp_path(folder), &Self { finished: false, ..old.clone() })?;
+            write_sealed_json(&stamp_path(folder), &Self { finished: false, ..old.clone() })?;
         }
         Ok(Unstamped { folder: folder.to_owned(), old: old.filter(|old| old.finished) })
     }
@@ -186,7 +188,7 @@ impl Drop for Unstamped {
         let stamped = old.files.iter().map(|file| &file.name);
         if names(&self.folder).is_ok_and(|names| stamped.eq(&names)) && old.damaged(&self.folder).is_none() {
             // Without a stamp the stage would be done again, so nothing is lost if this fails.
-            let _ = write_json(&stamp_path(&self.folder), &old);
+            let _ = write_sealed_json(&stamp_path(&self.folder), &old);
         }
     }
 }
@@ -258,11 +260,15 @@ mod tests {
     #[test]
     fn damage_of_every_kind_is_seen() {
         type Damage = fn(&Path);
-        let damages: [(&str, Damage); 4] = [
+        let damages: [(&str, Damage); 5] = [
             ("a.npy", |path| fs::remove_file(path).unwrap()),
             ("a.npy", |path| fs::write(path, b"numbens").unwrap()),
             ("a.json", |path| fs::write(path, b"").unwrap()),
             ("stage.json", |path| fs::write(path, b"{\"inputs\":").unwrap()),
+            ("stage.json", |path| {
+                let text = fs::read_to_string(path).unwrap();
+                fs::write(path, text.replace("\"seconds\": 1.0", "\"seconds\": 2.0")).unwrap();
+            }),
         ];
         for (name, damage) in damages {
             let (folder, _) = stamped();

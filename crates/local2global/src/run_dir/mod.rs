@@ -22,6 +22,10 @@ mod patch_files;
 
 mod record;
 
+mod seal;
+
+mod work;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +41,8 @@ pub use folders::{
 };
 pub use patch_files::{PatchFiles, PatchFilesError, remove_patches};
 pub use record::{SCHEMA, SchemaError, read_json, write_json};
+pub use seal::{read_sealed_json, write_sealed_json};
+pub use work::{make_work_folder, remove_work_folders};
 
 /// A run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

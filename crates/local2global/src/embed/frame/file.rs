@@ -20,7 +20,9 @@ use crate::embed::hops::HopsFrame;
 use crate::embed::hops::features::FeatureMap;
 use crate::embed::nn::Matrix;
 use crate::embed::walks::WalkFrame;
-use crate::run_dir::{ArrayFile, EmbeddingFolder, FileError, read_json, write_arrays, write_json};
+use crate::run_dir::{
+    ArrayFile, EmbeddingFolder, FileError, read_sealed_json, write_arrays, write_sealed_json,
+};
 
 /// The file `frame.json`: what was chosen, and what the frame was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,7 +38,7 @@ pub struct FrameRecord {
 impl FrameRecord {
     /// The record in a folder, if there is one.
     pub fn read(folder: &Path) -> Option<Self> {
-        read_json(&EmbeddingFolder::at(folder).frame_record()).ok()
+        read_sealed_json(&EmbeddingFolder::at(folder).frame_record()).ok()
     }
 }
 
@@ -69,7 +71,7 @@ pub(super) fn write(
         archive.add("structure_weight", &[1], &[frame.structure_weight])
     })?;
     let arrays = digest::of_file(&path).map_err(FileError::at("read", &path))?;
-    write_json(&folder.frame_record(), &FrameRecord { choices, inputs, arrays })
+    write_sealed_json(&folder.frame_record(), &FrameRecord { choices, inputs, arrays })
 }
 
 /// The frame that lies in a folder, if there is one, with its digest.

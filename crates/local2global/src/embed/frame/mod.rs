@@ -139,7 +139,9 @@ impl Frame {
                 Box::new(trained::Trained::new(config))
             }
             EmbedMethod::Spectral => Box::new(spectral::Spectral::new(config.power_iterations)),
-            EmbedMethod::Command => Box::new(command::Command::new(config.command.clone())),
+            EmbedMethod::Command => {
+                Box::new(command::Command::new(config.command.clone(), config.command_timeout))
+            }
             EmbedMethod::Given => Box::new(given::GivenCoordinates::new(config.coordinates.clone())),
         }
     }

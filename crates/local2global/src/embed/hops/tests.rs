@@ -63,7 +63,14 @@ fn frame(graph: &Graph) -> Arc<HopsFrame> {
 /// The graph as one patch.
 fn embedded(graph: &Graph) -> Embedding {
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let patch = PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, seed: Seed(1) };
+    let patch = PatchInput {
+        name: "patch-00000",
+        graph,
+        nodes: &nodes,
+        whole: graph,
+        folder: std::path::Path::new("unused"),
+        seed: Seed(1),
+    };
     let embedder = HopsEmbedder::new(settings(), Some(frame(graph)));
     embedder.embed(&patch, &EmbedTask::silent(DIM, Seed(1))).unwrap()
 }

@@ -2,7 +2,7 @@
 //! `NAME.encoder.npz`.
 //!
 //! The record holds a digest of everything that the coordinates were made from, and one of each
-//! file beside it. Coordinates without a record were made by another program.
+//! file beside it, and is sealed: a damaged record is no record. Coordinates without a record were made by another program.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,9 @@ use super::super::{EmbedConfig, EmbedError, EmbedMethod};
 use super::job::Job;
 use crate::digest;
 use crate::graph::Graph;
-use crate::run_dir::{EmbeddingFolder, FileError, read_json, write_array, write_json};
+use crate::run_dir::{
+    EmbeddingFolder, FileError, read_sealed_json, write_array, write_json, write_sealed_json,
+};
 use crate::seed::Seed;
 
 /// The file `NAME.json`.
@@ -71,7 +73,7 @@ pub(in crate::embed) fn is_own(folder: &Path, name: &str) -> bool {
 }
 
 fn read_record(folder: &Path, name: &str) -> Option<serde_json::Value> {
-    read_json(&EmbeddingFolder::at(folder).record(name)).ok()
+    read_sealed_json(&EmbeddingFolder::at(folder).record(name)).ok()
 }
 
 /// Writes the best run of a patch, the record last.
@@ -116,7 +118,7 @@ pub(super) fn write(
         coordinates: digest_of(&coordinates_path)?,
         encoder: encoder.transpose()?,
     };
-    Ok(write_json(&record_path, &record)?)
+    Ok(write_sealed_json(&record_path, &record)?)
 }
 
 fn digest_of(path: &Path) -> Result<String, FileError> {

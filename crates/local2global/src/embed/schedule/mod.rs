@@ -228,6 +228,7 @@ impl<'a> Scheduler<'a> {
             graph: &graph,
             nodes: job.nodes,
             whole: self.graph,
+            folder: self.folder,
             seed: self.seed,
         };
         let patch_seed = self.seed.child(Stage::Embed, job.index as u64);
