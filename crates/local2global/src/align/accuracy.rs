@@ -15,8 +15,8 @@ use crate::linalg::polar::Precision;
 pub struct Accuracy {
     /// The arithmetic used.
     pub precision: Precision,
-    /// The largest error of a relative rotation: the residual of its polar factor, in double
-    /// precision, divided by the smallest singular value.
+    /// The largest error of a relative rotation, from the residual of its polar factor in double
+    /// precision.
     pub relative_rotations: f64,
     /// The number of patch edges on which that was measured.
     pub measured_edges: usize,

@@ -25,7 +25,6 @@ const MIN_ROWS: usize = 256;
 
 /// The points of a patch.
 pub(super) struct Cloud {
-    dim: usize,
     /// The number of rows looked at.
     rows: usize,
     centre: Vec<f64>,
@@ -61,7 +60,7 @@ impl Cloud {
         let is_one_point = near <= ONE_POINT * ONE_POINT * far;
         let rank = if is_one_point { 0 } else { semidefinite_rank(&covariance, dim, UNUSED) };
         let radius = (near / rows.max(1) as f64).sqrt();
-        Ok(Self { dim, rows, centre, covariance, radius, rank, is_one_point })
+        Ok(Self { rows, centre, covariance, radius, rank, is_one_point })
     }
 }
 

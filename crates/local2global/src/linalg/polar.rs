@@ -12,8 +12,8 @@
 //! pivots of Gaussian elimination tell it beforehand.
 //!
 //! *Error.* At the nearest `R`, `H = RᵀA` is symmetric positive definite. A rotation `R` that is off by
-//! a small skew matrix `K` makes `H` unsymmetric by `K H + H K`, so `‖K‖` is at most the skew part of
-//! `H` divided by the smallest singular value. [`Workspace::error_of`] computes this in double precision.
+//! a small skew matrix `K` makes the skew part of `H` as large as `(K H + H K) / 2`, up to the sign.
+//! [`Workspace::error_of`] bounds `K` by this, in double precision.
 //!
 //! All matrices are row-major. Cost: `O(d³)`; a [`Workspace`] keeps the memory from one matrix to the
 //! next. No randomness.
@@ -166,9 +166,14 @@ impl Workspace {
         let transposed = |at: usize| stretch[at % dim * dim + at / dim];
         let skew: Vec<f64> = (0..dim * dim).map(|at| (stretch[at] - transposed(at)) / 2.0).collect();
         let symmetric: Vec<f64> = (0..dim * dim).map(|at| (stretch[at] + transposed(at)) / 2.0).collect();
-        // With H⁻¹ = T Tᵀ, the sum of squares of T is the trace of H⁻¹, and so at least 1 / σ_min.
-        let inverse = inverse_cholesky(&symmetric, dim, 0.0);
-        let error = inverse.map_or(1.0, |inverse| squared_norm(&skew).sqrt() * squared_norm(&inverse));
+        // In the eigenvectors of H, Kᵢⱼ = 2 Sᵢⱼ / (σᵢ + σⱼ) for the skew part S, which is at most
+        // Sᵢⱼ / √(σᵢ σⱼ). With H⁻¹ = T Tᵀ these are the entries of Tᵀ S T, up to a rotation.
+        let Some(inverse) = inverse_cholesky(&symmetric, dim, 0.0) else { return 1.0 };
+        let t = view(&inverse, dim, dim);
+        let mut half = vec![0.0; dim * dim];
+        multiply(view_mut(&mut half, dim, dim), t.transpose(), view(&skew, dim, dim));
+        multiply(view_mut(&mut stretch, dim, dim), view(&half, dim, dim), t);
+        let error = squared_norm(&stretch).sqrt();
         if error < 1.0 { error } else { 1.0 }
     }
 
