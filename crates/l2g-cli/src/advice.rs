@@ -12,19 +12,22 @@ const MOST_OF_THE_GRAPH: f64 = 2.0 / 3.0;
 
 /// All advice about a finished run.
 pub(crate) fn on_run(config: &Config, patches: &PatchReport, found: &Diagnostics) -> Vec<String> {
-    let advice =
-        [on_sizes(patches), on_dimension(patches.nodes, config.embed.dim), on_fit(config, patches, found)];
+    let advice = [
+        on_sizes(patches, "--patches 1"),
+        on_dimension(patches.nodes, config.embed.dim),
+        on_fit(config, patches, found),
+    ];
     advice.into_iter().flatten().collect()
 }
 
-/// Patches so large that they are pointless.
-pub(crate) fn on_sizes(patches: &PatchReport) -> Option<String> {
+/// Patches so large that they are pointless; one patch is made by `remedy`.
+pub(crate) fn on_sizes(patches: &PatchReport, remedy: &str) -> Option<String> {
     let count = patches.patches;
     let share = patches.copies() / count.max(1) as f64;
     (count > 1 && share > MOST_OF_THE_GRAPH).then(|| {
         format!(
             "{} patches that hold {:.0} % of the {} nodes each are more work than training on the whole \
-             graph, which `--patches 1` does",
+             graph, which `{remedy}` does",
             grouped(count),
             100.0 * share,
             grouped(patches.nodes)
@@ -41,7 +44,13 @@ fn on_dimension(nodes: usize, dim: usize) -> Option<String> {
     })
 }
 
-/// Patches that fit loosely.
+/// Patches that fit loosely, where nothing is known of how they were made.
+pub(crate) fn on_any_fit(found: &Diagnostics) -> Option<String> {
+    let more = "patches that share more nodes fit better: a larger `--min-overlap` of `l2g patch`";
+    found.is_loose().then(|| more.to_owned())
+}
+
+/// Patches of a run that fit loosely.
 fn on_fit(config: &Config, patches: &PatchReport, found: &Diagnostics) -> Option<String> {
     use EmbedMethod::{Auto, Both, Hops, Walks};
     let can_be_framed = matches!(config.embed.method, Auto | Hops | Walks | Both);
@@ -89,11 +98,11 @@ mod tests {
 
     #[test]
     fn patches_that_hold_most_of_the_graph_are_called_pointless() {
-        let told = on_sizes(&report(600, &[480, 470, 549, 421])).unwrap();
+        let told = on_sizes(&report(600, &[480, 470, 549, 421]), "--patches 1").unwrap();
         assert!(told.starts_with("4 patches that hold 80 % of the 600 nodes each"), "{told}");
         assert!(told.contains("`--patches 1`"), "{told}");
-        assert_eq!(on_sizes(&report(600, &[600])), None);
-        assert_eq!(on_sizes(&report(2485, &[760; 10])), None);
+        assert_eq!(on_sizes(&report(600, &[600]), ""), None);
+        assert_eq!(on_sizes(&report(2485, &[760; 10]), ""), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use local2global::pipeline::{GraphSource, Pipeline, Sharing, StageName};
 use local2global::run_dir::{PatchFilesError, RunDir, read_json};
 use serde::Serialize;
 
+use crate::advice;
 use crate::context::{Context, UsageError};
 use crate::output::{bytes, grouped};
 use crate::stage::StageWork;
@@ -190,6 +191,7 @@ fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {
         rows.push(("collapsed", found.collapsed.join(", ")));
     }
     rows.push(("verdict", found.verdict.clone()));
+    rows.extend(advice::on_any_fit(found).map(|advice| ("advice", advice)));
     rows
 }
 

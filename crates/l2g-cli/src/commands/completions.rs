@@ -28,7 +28,26 @@ pub(crate) fn execute(args: &CompletionsArgs) -> anyhow::Result<()> {
         ShellArg::Zsh => Shell::Zsh,
         ShellArg::Fish => Shell::Fish,
     };
+    output::print(&script(shell))
+}
+
+fn script(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut crate::command_line(), "l2g", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_know_every_command() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = script(shell);
+            for command in crate::command_line().get_subcommands() {
+                assert!(script.contains(command.get_name()), "{shell}: {}", command.get_name());
+            }
+        }
+    }
 }

@@ -41,3 +41,23 @@ pub(crate) fn execute(args: &ManArgs) -> anyhow::Result<()> {
     Man::new(page).render(&mut roff)?;
     output::print(&String::from_utf8_lossy(&roff))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page() {
+        crate::command_line().debug_assert();
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("man1");
+        execute(&ManArgs { command: None, out: Some(out.clone()) }).unwrap();
+        for command in crate::command_line().get_subcommands() {
+            let page = std::fs::read_to_string(out.join(format!("l2g-{}.1", command.get_name()))).unwrap();
+            assert!(page.contains(".SH OPTIONS"), "{}", command.get_name());
+        }
+        assert!(out.join("l2g.1").exists() && !out.join("l2g-help.1").exists());
+        let unknown = execute(&ManArgs { command: Some("rnu".into()), out: None }).unwrap_err();
+        assert!(unknown.is::<UsageError>());
+    }
+}

@@ -191,7 +191,7 @@ fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
             format!("{nodes} nodes that every patch holds, which join {edges} more pairs"),
         ));
     }
-    rows.extend(advice::on_sizes(report).map(|advice| ("advice", advice)));
+    rows.extend(advice::on_sizes(report, "l2g partition --clusters 1").map(|advice| ("advice", advice)));
     rows.push(("seconds", format!("{:.2}", record.seconds)));
     rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
     rows
