@@ -205,12 +205,15 @@ fn for_read_error(error: &ReadError) -> Option<String> {
         Problem::Missing => "GRAPH is a file, or the name of a data set: cora, amazon-photo, citeseer, \
             pubmed; other options name files"
             .into(),
+        Problem::Fields { needed, .. } if needed == "2 or 3" => {
+            "say which columns are the nodes with `--columns 1,2`, or name them in a first line".into()
+        }
         Problem::Fields { .. } | Problem::NoEdges => {
             "an edge list has `source target`, or `source target weight`, in each line".into()
         }
         Problem::NotNumber(_) => {
-            "if the first line names the columns, add `--set graph.header=yes`; the third column is taken \
-             for weights"
+            "the third column is taken for weights: if it holds none, add `--no-weights`, or say which column \
+             does with `--columns`; if the first line names the columns, add `--set graph.header=yes`"
                 .into()
         }
         Problem::Terminal | Problem::EmptyStream => {
@@ -230,12 +233,6 @@ fn for_read_error(error: &ReadError) -> Option<String> {
         Problem::NoColumn { .. } => "label tables need the columns `id` and `label`".into(),
         Problem::MissingColumn { .. } => {
             "name the columns of an edge with `--columns SOURCE,TARGET`, by name or by number".into()
-        }
-        Problem::Fields { needed, .. } if needed == "2 or 3" => {
-            "say which columns are the nodes with `--columns 1,2`, or name them in a first line".into()
-        }
-        Problem::NotNumber(_) => {
-            "if this is no weight, add `--no-weights`, or say which column is with `--columns`".into()
         }
         Problem::Array(local2global::npy::NpyError::Pickled) => {
             "save the array again as numbers or text, without `dtype=object`".into()
