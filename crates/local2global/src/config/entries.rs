@@ -8,7 +8,12 @@ const FILE: &str = "a path";
 
 pub(super) const SETTINGS: &[Setting] = &[
     setting("seed", "0 to 9223372036854775807", "The seed of all chance. The same seed gives the same bytes."),
-    setting("graph.input", "a name or a path", "The graph: the name of a data set, or a file.").or("cora"),
+    setting(
+        "graph.input",
+        "a name, a path or -",
+        "The graph: the name of a data set, a file, or `-` for standard input.",
+    )
+    .or("cora"),
     choice(
         "graph.format",
         &[
@@ -19,10 +24,22 @@ pub(super) const SETTINGS: &[Setting] = &[
             ("npy", "a NumPy array of edges, 2 x E or E x 2"),
             ("npz", "an archive of NumPy arrays"),
             ("matrix-market", "a Matrix Market coordinate file"),
+            ("json-lines", "text, a JSON object for each edge in a line of its own"),
+            ("graphml", "GraphML"),
         ],
         "The format of the graph's file.",
     )
     .or("the name of the file tells"),
+    setting(
+        "graph.columns",
+        "SOURCE,TARGET or SOURCE,TARGET,WEIGHT",
+        "The columns of an edge, by name or by number, counted from 1.",
+    )
+    .or("by their names, else the first two or three"),
+    setting("graph.delimiter", "a character, tab or space", "What separates the columns of a text.")
+        .or("the first line shows it"),
+    setting("graph.weights", "auto, none or a column", "Where the weights of edges come from.")
+        .or("auto: the third of the columns, or one with a usual name"),
     choice(
         "graph.component",
         &[("largest", "the largest connected part"), ("all", "everything, connected or not")],
