@@ -247,7 +247,9 @@ def test_large_ids_stay_what_they_are():
     assert graph.nodes.tolist() == [5, 2**63 + 1]
 
 
-@pytest.mark.parametrize("edges", [np.array([[0.0, np.nan], [1.0, 2.0]]), [(0, float("nan")), (1, 2)]])
+@pytest.mark.parametrize(
+    "edges", [np.array([[0.0, np.nan], [1.0, 2.0]]), [(0, float("nan")), (1, 2)]]
+)
 def test_nan_is_not_a_node(edges: object):
     with pytest.raises(ValueError, match="node ids include NaN"):
         l2g.read_graph(edges)

@@ -125,7 +125,8 @@ fn send(_: u32, _: Signal) -> bool {
     false
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -185,7 +185,6 @@ mod tests {
     /// `cargo test --release -p local2global --lib -- --ignored --nocapture files_per_second`
     #[test]
     #[ignore = "measures; takes minutes"]
-    #[expect(clippy::print_stderr, reason = "it is called to print")]
     fn files_per_second() {
         let folder = tempfile::tempdir().unwrap();
         let content = [7_u8; 1000];

@@ -70,10 +70,9 @@ fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    #![cfg(unix)]
-
     use std::io::{Read, Write};
     use std::os::unix::fs::{FileTypeExt, symlink};
 

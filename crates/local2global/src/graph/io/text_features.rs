@@ -167,7 +167,10 @@ fn is_number(field: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Result<(Option<Vec<String>>, Vec<f32>, bool), String> {
+    /// The ids, if there are any, all values, and whether the file is bare of names.
+    type Found = (Option<Vec<String>>, Vec<f32>, bool);
+
+    fn read_text(text: &str) -> Result<Found, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.csv");
         std::fs::write(&path, text).unwrap();
