@@ -70,7 +70,8 @@ fn hear(stop: Stop, log: Log) {
     let is_first = RECEIVED.compare_exchange(0, stop.number, Ordering::Relaxed, Ordering::Relaxed).is_ok();
     if !is_first {
         local2global::embed::process::kill_all();
-        std::process::exit(stop.exit_code().into());
+        // Without the clean-up of a usual end, which other threads could trip over.
+        signal_hook::low_level::exit(stop.exit_code().into());
     }
     crate::output::print_stopping(stop, log);
 }

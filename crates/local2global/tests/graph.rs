@@ -303,7 +303,7 @@ fn features_and_labels_come_from_files_of_their_own() {
         files.table("x.parquet", vec![("id", ids), ("a", a), ("b", b)]),
         files.put("x.csv", "id,a,b\n2,2,20\n0,0,0\n1,1,10\n"),
         files.put("x.tsv", "a\tb\n0\t0\n1\t10\n2\t20\n"),
-        files.put("x.txt.gz", gzip(b"0.0 0\n1.0 10\n2.0 20\n")),
+        files.put("x.txt.gz", gzip(b"a b\n0.0 0\n1.0 10\n2.0 20\n")),
         files.archive(
             "x.npz",
             &[

@@ -132,12 +132,12 @@ fn clusters_stay_within_components_and_crumbs_are_packed() {
             for cluster in 0..found.num_clusters() as u32 {
                 let nodes = members.of(cluster);
                 let component = |node: usize| components.labels()[node] as usize;
-                let first = component(nodes[0].index());
-                let one_component = nodes.iter().all(|node| component(node.index()) == first);
-                let all_crumbs =
-                    nodes.iter().all(|node| components.sizes()[component(node.index())] < min_size);
-                assert!(one_component || all_crumbs, "{} seed {seed}", method.name());
-                assert!(nodes.len() >= min_size || all_crumbs, "{} seed {seed}", method.name());
+                let mut large: Vec<usize> = nodes.iter().map(|node| component(node.index())).collect();
+                large.retain(|&component| components.sizes()[component] >= min_size);
+                large.dedup();
+                // Crumbs that are too few for a cluster go with another one.
+                assert!(large.len() <= 1, "{} seed {seed}", method.name());
+                assert!(nodes.len() >= min_size, "{} seed {seed}", method.name());
             }
         }
     }
