@@ -203,7 +203,7 @@ def test_settings_reach_every_stage():
         ({"patches": "many"}, ValueError, "patches is 'many'"),
         ({"patches": 301}, l2g.PartitionError, "301 clusters were asked for"),
         ({"epochs": 0}, l2g.EmbedError, "`embed.epochs` is 0; needed at least 1"),
-        ({"min_overlap": 2}, l2g.PatchError, "patch.min_overlap is 2"),
+        ({"min_overlap": 2}, l2g.PatchError, "`patch.min_overlap` is 2; needed at least 5"),
         ({"dim": 0}, ValueError, "dim is 0; it must be at least 1"),
         ({"dim": True}, TypeError, "dim is a bool; it must be an integer"),
         ({"dim": 2.0}, TypeError, "dim is a float; it must be an integer"),

@@ -294,7 +294,7 @@ def test_the_run_folder_gives_the_graph_back(tmp_path: Path):
         (EDGES, {"selfloops": True}, l2g.ConfigError, "did you mean `graph.self_loops`"),
         ("nowhere.csv", {}, l2g.ReadError, "nowhere.csv: file is not there"),
         ("cora", {"features": np.eye(3)}, TypeError, "give their paths"),
-        (pd.DataFrame({"a": [1], "b": [2]}), {}, l2g.ReadError, "column is missing; found a, b"),
+        (pd.DataFrame({"a": [1], "b": [2]}), {}, l2g.ReadError, "found no column `src` among a, b"),
         (pa.table({"src": [1], "dst": ["x"]}), {}, l2g.ReadError, "the same kind of ids"),
         (pa.table({"src": [1, None], "dst": [2, 3]}), {}, l2g.ReadError, "row 1 is empty"),
         (SimpleNamespace(edge_index_dict={}), {}, TypeError, "several types"),

@@ -62,11 +62,55 @@ impl Partitioner for Metis {
             problem = problem.set_adjwgt(weights);
         }
         let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        problem.part_kway(&mut clusters).map_err(PartitionError::Metis)?;
+        let handlers = SignalHandlers::now();
+        let outcome = problem.part_kway(&mut clusters);
+        handlers.restore();
         drop(guard);
+        outcome.map_err(PartitionError::Metis)?;
         progress.end();
         Ok(Partition::from_labels(clusters.into_iter().map(|cluster| cluster as u32).collect()))
     }
+}
+
+/// What the process does at the two signals that METIS handles itself while it runs. It puts the old
+/// handlers back by `signal`, and so forgets their flags: they would be called once, and never again.
+#[cfg(unix)]
+struct SignalHandlers([(libc::c_int, libc::sigaction); 2]);
+
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "no safe function reads a handler and puts it back as it was")]
+impl SignalHandlers {
+    fn now() -> Self {
+        Self([libc::SIGTERM, libc::SIGABRT].map(|signal| {
+            // SAFETY: a zeroed `sigaction` is valid, and with no new action it is only written to.
+            let old = unsafe {
+                let mut old = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &mut old);
+                old
+            };
+            (signal, old)
+        }))
+    }
+
+    fn restore(&self) {
+        for (signal, action) in &self.0 {
+            // SAFETY: the action was in force before, and nothing is written to.
+            unsafe { libc::sigaction(*signal, action, std::ptr::null_mut()) };
+        }
+    }
+}
+
+/// Where there are no such handlers, nothing is to be kept.
+#[cfg(not(unix))]
+struct SignalHandlers;
+
+#[cfg(not(unix))]
+impl SignalHandlers {
+    fn now() -> Self {
+        Self
+    }
+
+    fn restore(&self) {}
 }
 
 impl Metis {
