@@ -2,7 +2,7 @@
 //!
 //! The terminal sends Ctrl-C to the group in front only, so a program that runs here does not see
 //! it: whoever started it has to end it. Ending means SIGTERM for the whole group, and SIGKILL for
-//! what is still there after [`GRACE`]. A program that moves itself into another group gets away.
+//! what is still there after five seconds. A program that moves itself into another group gets away.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -33,7 +33,7 @@ pub fn open(path: &Path) -> Result<ArrayReader<BufReader<File>>, NpyError> {
 /// Reads an array of exactly the type `T`.
 ///
 /// # Errors
-/// As [`map`](super::map).
+/// [`NpyError`] if the file cannot be read, or holds other values.
 pub fn read<T: Element>(path: &Path) -> Result<Array<T>, NpyError> {
     let reader = open(path)?;
     reader.header.check_exact::<T>()?;

@@ -2,10 +2,10 @@
 //!
 //! The unit of work is one run of one patch. Units are taken largest first, so that no large one
 //! is left at the end, and only while the estimated memory of all units under way stays within the
-//! limit ([`queue`]). With at least as many units as threads every unit has one thread; with
+//! limit (`queue.rs`). With at least as many units as threads every unit has one thread; with
 //! fewer, the threads are divided among the units.
 //!
-//! When the last run of a patch ends, its worker writes the best one ([`files`]): `NAME.npy`, then
+//! When the last run of a patch ends, its worker writes the best one (`files.rs`): `NAME.npy`, then
 //! `NAME.json` with a digest of everything it was made from. The others go on meanwhile. A patch
 //! whose files are there with the same digest is not embedded again. When a patch fails or
 //! panics, the others are finished first; the error comes then, and names the patch.

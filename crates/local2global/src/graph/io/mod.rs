@@ -1,6 +1,6 @@
 //! Readers: one file per format, and what they have in common.
 //!
-//! An input is opened once, in [`source`]. Its format follows from the name of the file, or the
+//! An input is opened once, in `source`. Its format follows from the name of the file, or the
 //! user says it; if the first bytes tell otherwise, that is an error and not a guess. The name of
 //! a pipe tells nothing, so there the first bytes decide. A reader delivers edges named as in the
 //! file; [`load`](super::load) numbers the nodes, attaches features
