@@ -40,6 +40,8 @@ mod source;
 
 mod sparse;
 
+mod table;
+
 mod text;
 
 mod text_features;
@@ -57,9 +59,9 @@ pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels
 pub(crate) use columns::ColumnOptions;
 pub(crate) use node_values::{NodeValues, ValueRow};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
-pub(crate) use parquet::edges_of_batches;
 pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs};
 pub(crate) use source::{is_standard_input, is_stream};
+pub(crate) use table::edges_of_table;
 pub(crate) use text::parse::check_weight;
 
 use super::{Features, Labels, NodeIds};
