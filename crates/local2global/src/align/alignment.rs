@@ -5,7 +5,7 @@ use super::config::{AlignConfig, Centroid};
 use super::judge::{Judgement, Task};
 use super::solution::Solution;
 use super::{AlignError, LocalPatch, Overlap, Transforms, hierarchy, overlap, tree};
-use crate::linalg::dense::Real;
+use crate::linalg::real::Real;
 use crate::progress::Progress;
 use crate::seed::Seed;
 

@@ -17,8 +17,10 @@
 //!
 //! Source: Veličković et al., "Deep graph infomax", ICLR 2019.
 
+use crate::linalg::real::Real;
 use rand::seq::SliceRandom;
 
+use super::nn::Matrix;
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::Decoder;
@@ -28,7 +30,6 @@ use super::nn::init::{FirstWeights, glorot};
 use super::nn::layer::{InputLayer, add_bias};
 use super::nn::noise::{Purpose, stream_index};
 use super::nn::train::Model;
-use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
 use crate::seed::{Seed, Stage};
@@ -55,7 +56,7 @@ pub struct Dgi<F> {
     clock: Clock,
 }
 
-impl<F: Float> Dgi<F> {
+impl<F: Real> Dgi<F> {
     /// A model for a patch; `seed` chooses the edges that are held out. None are hidden.
     pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
         let dim = settings.dim;
@@ -113,7 +114,7 @@ impl<F: Float> Dgi<F> {
     }
 }
 
-impl<F: Float> Model<F> for Dgi<F> {
+impl<F: Real> Model<F> for Dgi<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         let mut clock = self.clock;
         clock.time(Part::Sampling, || {

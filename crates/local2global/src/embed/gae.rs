@@ -11,6 +11,7 @@
 //!
 //! Source: Kipf, Welling, "Variational graph auto-encoders", 2016.
 
+use super::nn::Matrix;
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
@@ -20,9 +21,9 @@ use super::nn::init::{FirstWeights, glorot};
 use super::nn::layer::InputLayer;
 use super::nn::sampling::NonEdges;
 use super::nn::train::Model;
-use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// A graph auto-encoder on one patch.
@@ -34,7 +35,7 @@ pub struct Gae<F> {
     clock: Clock,
 }
 
-impl<F: Float> Gae<F> {
+impl<F: Real> Gae<F> {
     /// A model for a patch; `seed` chooses the edges that are held out.
     pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
         let (dim, hidden) = (settings.dim, settings.hidden_width());
@@ -52,7 +53,7 @@ impl<F: Float> Gae<F> {
     }
 }
 
-impl<F: Float> Model<F> for Gae<F> {
+impl<F: Real> Model<F> for Gae<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         self.clock.time(Part::Sampling, || {
             self.encoder.layer.edges.draw(seed, epoch);

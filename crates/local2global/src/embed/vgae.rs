@@ -17,6 +17,7 @@
 //!
 //! Source: Kipf, Welling, "Variational graph auto-encoders", 2016.
 
+use super::nn::Matrix;
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
@@ -28,9 +29,9 @@ use super::nn::noise::fill_normal;
 use super::nn::sampling::NonEdges;
 use super::nn::train::Model;
 use super::nn::variational::{draw_coordinates, heads_backward};
-use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// A variational graph auto-encoder on one patch.
@@ -48,7 +49,7 @@ pub struct Vgae<F> {
     clock: Clock,
 }
 
-impl<F: Float> Vgae<F> {
+impl<F: Real> Vgae<F> {
     /// A model for a patch; `seed` chooses the edges that are held out.
     pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
         let (dim, hidden) = (settings.dim, settings.hidden_width());
@@ -71,7 +72,7 @@ impl<F: Float> Vgae<F> {
     }
 }
 
-impl<F: Float> Model<F> for Vgae<F> {
+impl<F: Real> Model<F> for Vgae<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         self.clock.time(Part::Sampling, || {
             fill_normal(self.noise.values_mut(), seed, epoch);

@@ -8,8 +8,9 @@ use rayon::prelude::*;
 
 use crate::graph::sample::Pair;
 use crate::graph::{Features, NodeId};
-use crate::linalg::dense::{Real, multiply, multiply_add, view, view_mut};
+use crate::linalg::dense::{multiply, multiply_add, view, view_mut};
 use crate::linalg::lanes::{dot, squared_norm, vectorized};
+use crate::linalg::real::Real;
 
 /// The features of a graph as rows of length 1.
 #[derive(Clone, Debug)]

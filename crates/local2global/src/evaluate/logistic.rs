@@ -31,9 +31,9 @@ use super::design::{ClassifierInput, Design};
 use super::scaling::{CHUNK, piece_rows, total};
 use crate::graph::labels::LabelKind;
 use crate::graph::{Labels, NodeId};
-use crate::linalg::dense::Real;
 use crate::linalg::lanes::squared_norm;
 use crate::linalg::lbfgs::{Limits, Minimum, minimise};
+use crate::linalg::real::Real;
 
 /// When a fit in double precision counts as done; classes hardly ever change after.
 pub const EXACT: Limits = Limits { tolerance: 1e-5, max_steps: 1000, rounding: 1e-14 };

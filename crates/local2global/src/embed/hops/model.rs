@@ -16,6 +16,7 @@
 //! ever depends on it; in the embedding it holds the popularity of a node.
 //! Cost of an epoch: `O(n k d + edges d)` time, `O(n (k + d))` memory.
 
+use crate::linalg::real::Real;
 use std::io;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ use crate::embed::nn::masking::Masked;
 use crate::embed::nn::propagation::Adjacency;
 use crate::embed::nn::sampling::NonEdges;
 use crate::embed::nn::train::Model;
-use crate::embed::nn::{Float, Matrix, SparseMatrix};
+use crate::embed::nn::{Matrix, SparseMatrix};
 use crate::run_dir::{ArrayFile, FileError, write_arrays};
 use crate::seed::Seed;
 
@@ -48,7 +49,7 @@ pub struct HopsEncoder<F> {
     pub decoder: [F; 3],
 }
 
-impl<F: Float> HopsEncoder<F> {
+impl<F: Real> HopsEncoder<F> {
     /// The start that all patches share: `W` keeps the leading directions of the input.
     pub fn start(num_inputs: usize, dim: usize) -> Self {
         let mut weights = Matrix::zeros(num_inputs, dim);
@@ -117,7 +118,7 @@ pub struct Hops<F> {
 /// `u = unit(α₂ unit(Z₂) + α₃ unit(Z₃) + c)` of one node; returns the inverse lengths of `Z₂`, `Z₃` and
 /// the sum.
 #[inline(always)]
-pub(super) fn direction<F: Float>(
+pub(super) fn direction<F: Real>(
     [second, third]: [&[F]; 2],
     hop_weights: [F; 2],
     centre: &[F],
@@ -133,7 +134,7 @@ pub(super) fn direction<F: Float>(
     [a, b, c]
 }
 
-impl<F: Float> Hops<F> {
+impl<F: Real> Hops<F> {
     /// For some nodes in `dim` dimensions.
     pub fn new(num_nodes: usize, dim: usize) -> Self {
         let zeros = || Matrix::zeros(num_nodes, dim);
@@ -258,7 +259,7 @@ impl<F: Float> Hops<F> {
 
 /// One over the length of a row; 0 for a row of zeros, whose direction is zero too.
 #[inline(always)]
-fn inverse_length<F: Float>(row: &[F]) -> F {
+fn inverse_length<F: Real>(row: &[F]) -> F {
     let square = dot(row, row);
     if square > F::ZERO { F::ONE / square.sqrt() } else { F::ZERO }
 }
@@ -283,7 +284,7 @@ pub struct HopsModel<F> {
     clock: Clock,
 }
 
-impl<F: Float> HopsModel<F> {
+impl<F: Real> HopsModel<F> {
     /// A model for the nodes with these inputs and neighbours, from a start; `hidden_share` of
     /// the edges are hidden in every epoch and predicted. If none are, those seen are predicted.
     pub fn new(
@@ -351,7 +352,7 @@ impl<F: Float> HopsModel<F> {
     }
 }
 
-impl<F: Float> Model<F> for HopsModel<F> {
+impl<F: Real> Model<F> for HopsModel<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         let Self { neighbors, edge_weights, masked, non_edges, clock, .. } = self;
         clock.time(Part::Sampling, || {

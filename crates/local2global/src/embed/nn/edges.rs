@@ -11,12 +11,13 @@
 //!
 //! Cost: one propagation matrix for each of the three views that differs from the others.
 
+use super::SparseMatrix;
 use super::masking::{EdgeSplit, Mask, Masked};
 use super::noise::Purpose;
 use super::propagation::{Adjacency, matrix_between, weighted_neighbors};
 use super::validation::Validation;
-use super::{Float, SparseMatrix};
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// Shares of the edges that are not seen.
@@ -54,7 +55,7 @@ pub struct Edges<F> {
     view: View,
 }
 
-impl<F: Float> Edges<F> {
+impl<F: Real> Edges<F> {
     /// The edges of a graph; which ones are held out depends on the seed.
     pub fn new(graph: &Graph, unseen: Unseen, seed: Seed) -> Self {
         let (all, weights) = weighted_neighbors(graph);

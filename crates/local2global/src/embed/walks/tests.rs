@@ -1,9 +1,10 @@
 //! Walks against matrices that are made in full.
 
 use super::*;
-use crate::embed::nn::{Float, Matrix, dense};
+use crate::embed::nn::{Matrix, dense};
 use crate::graph::edge_list::EdgeChunk;
 use crate::graph::{BuildOptions, EdgeList, Graph, NodeId, build};
+use crate::linalg::real::Real;
 use crate::partition::{Partition, undirected};
 use crate::progress::{Progress, Silent};
 use crate::seed::{Seed, Stage};
@@ -292,5 +293,5 @@ fn impossible_settings_and_cancelling_are_errors() {
 fn logs_of_ratios_to_chance_are_never_negative() {
     let mut sums = [0.0, 0.5, 4.0];
     factor::take_logs(&mut sums, &[1.0, 1.0, 0.5]);
-    assert_eq!(sums, [0.0, 0.0, Float::ln(2.0_f32)]);
+    assert_eq!(sums, [0.0, 0.0, Real::ln(2.0_f32)]);
 }
