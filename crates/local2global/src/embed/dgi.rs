@@ -169,49 +169,41 @@ impl<F: Real> Model<F> for Dgi<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::nn::fixture::{
-        Fixture, assert_agrees_with_pytorch, assert_close, assert_gradients_agree,
-    };
+    use crate::embed::nn::fixture::{Fixture, Reference, assert_gradients_agree};
     use crate::embed::nn::input::Scaling;
 
-    const NAMES: [&str; 5] = ["w", "b", "prelu", "bilinear", "bias"];
+    const PYTORCH: Reference = Reference {
+        prefix: "dgi",
+        parameters: &["w", "b", "prelu", "bilinear", "bias"],
+        coordinates: Some("dgi_h"),
+    };
 
-    fn model(fixture: &Fixture) -> Dgi<f64> {
-        let mut model = Dgi::new(&fixture.graph(), &fixture.settings(), FirstWeights::Own(Seed(0)), Seed(0));
-        model.layer.set_features(fixture.matrix("x"));
-        for (parameter, name) in model.parameters.iter_mut().zip(NAMES) {
-            parameter.value = fixture.matrix(&format!("dgi_init_{name}"));
-        }
-        model.set_order(fixture.nodes("dgi_perm"));
+    fn model() -> Dgi<f64> {
+        let mut model = Dgi::new(&Fixture.graph(), &Fixture.settings(), FirstWeights::Own(Seed(0)), Seed(0));
+        model.layer.set_features(Fixture.matrix("x"));
+        PYTORCH.set_first_weights(&mut model);
+        model.set_order(Fixture.nodes("dgi_perm"));
         model
     }
 
     #[test]
-    fn loss_and_gradients_agree_with_pytorch() {
-        let fixture = Fixture::load();
-        let mut model = model(&fixture);
-        assert_agrees_with_pytorch(&mut model, &fixture, "dgi", &NAMES);
-        assert_close(&model.coordinates(), &fixture.matrix("dgi_h"), 1e-8);
-    }
-
-    #[test]
-    fn gradients_agree_with_finite_differences() {
-        assert_gradients_agree(&mut model(&Fixture::load()));
+    fn loss_and_gradients_agree_with_pytorch_and_finite_differences() {
+        PYTORCH.assert_agrees(&mut model());
+        assert_gradients_agree(&mut model());
     }
 
     #[test]
     fn without_features_gradients_agree_with_finite_differences() {
-        let fixture = Fixture::load();
-        let graph = fixture.graph().with_features(None).unwrap();
-        let settings = ModelSettings { scaling: Scaling::Length, ..fixture.settings() };
+        let graph = Fixture.graph().with_features(None).unwrap();
+        let settings = ModelSettings { scaling: Scaling::Length, ..Fixture.settings() };
         let mut model = Dgi::new(&graph, &settings, FirstWeights::Own(Seed(0)), Seed(0));
-        model.set_order(fixture.nodes("dgi_perm"));
+        model.set_order(Fixture.nodes("dgi_perm"));
         assert_gradients_agree(&mut model);
     }
 
     #[test]
     fn every_epoch_shuffles_anew() {
-        let mut model = model(&Fixture::load());
+        let mut model = model();
         model.draw(Seed(1), 1);
         let first = model.order.clone();
         model.draw(Seed(1), 2);

@@ -403,45 +403,44 @@ impl<F: Real> Model<F> for HopsModel<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::nn::fixture::{Fixture, assert_agrees_with_pytorch, assert_gradients_agree};
+    use crate::embed::nn::fixture::{Fixture, Reference, assert_gradients_agree};
     use crate::embed::nn::masking::Mask;
     use crate::embed::nn::propagation::weighted_neighbors;
+    use crate::scratch::scratch;
 
-    const NAMES: [&str; 3] = ["weights", "hop_weights", "decoder"];
+    const PYTORCH: Reference = Reference {
+        prefix: "masked_hops",
+        parameters: &["weights", "hop_weights", "decoder"],
+        coordinates: None,
+    };
 
     /// The model where the edges of the fixture are hidden.
-    fn model(fixture: &Fixture) -> HopsModel<f64> {
+    fn model() -> HopsModel<f64> {
         let start = HopsEncoder {
-            weights: fixture.matrix("gae_init_w1"),
+            weights: Fixture.matrix("gae_init_w1"),
             hop_weights: [1.0, 0.7],
             decoder: [5.0, -2.5, 0.1],
         };
-        let (neighbors, weights) = weighted_neighbors(&fixture.weighted_graph());
-        let centre = fixture.matrix("masked_hops_centre").into_values();
+        let (neighbors, weights) = weighted_neighbors(&Fixture.weighted_graph());
+        let centre = Fixture.matrix("masked_hops_centre").into_values();
         let sides = (neighbors.clone(), weights.clone());
-        let mut model = HopsModel::new(fixture.matrix("x"), centre, sides, 0.5, start);
+        let mut model = HopsModel::new(Fixture.matrix("x"), centre, sides, 0.5, start);
         model.masked.hide(&neighbors, weights.as_deref(), Mask::of_fixture());
-        model.non_edges.set(&fixture.non_edges(0));
+        model.non_edges.set(&Fixture.non_edges(0));
         model.measure_popularity();
         model
     }
 
     #[test]
-    fn loss_and_gradients_agree_with_pytorch() {
-        let fixture = Fixture::load();
-        assert_agrees_with_pytorch(&mut model(&fixture), &fixture, "masked_hops", &NAMES);
-    }
-
-    #[test]
-    fn gradients_agree_with_finite_differences() {
-        assert_gradients_agree(&mut model(&Fixture::load()));
+    fn loss_and_gradients_agree_with_pytorch_and_finite_differences() {
+        PYTORCH.assert_agrees(&mut model());
+        assert_gradients_agree(&mut model());
     }
 
     #[test]
     fn the_last_column_of_a_start_stays_zero() {
-        let fixture = Fixture::load();
-        let (neighbors, _) = weighted_neighbors(&fixture.graph());
-        let input = fixture.matrix("x");
+        let (neighbors, _) = weighted_neighbors(&Fixture.graph());
+        let input = Fixture.matrix("x");
         let start = HopsEncoder::start(input.num_columns(), 4);
         let mut model = HopsModel::new(input, vec![0.2, 0.1, 0.0, 0.0], (neighbors, None), 0.5, start);
         model.draw(Seed(1), 1);
@@ -453,8 +452,7 @@ mod tests {
 
     #[test]
     fn what_was_learned_is_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.npz");
+        let path = scratch("a.npz");
         let mut encoder = HopsEncoder::<f32>::start(5, 3);
         encoder.decoder[2] = 0.25;
         encoder.write(&path).unwrap();
