@@ -13,7 +13,7 @@
 
 use super::Matrix;
 use super::adam::Parameter;
-use super::kernel::{for_blocks_of_two, rows_per_block, softplus, vectorized};
+use super::kernel::{for_blocks_of_two, rows_per_block, softplus, sums_of_terms, vectorized};
 use super::reduce::ColumnSums;
 use crate::linalg::real::Real;
 
@@ -188,15 +188,6 @@ fn inner<F: Real>(a: &[F], b: &[F]) -> F {
 
 #[inline(always)]
 fn score_row<F: Real>(row: &[F], alpha: F, v: &[F]) -> F {
-    const LANES: usize = 8;
-    let mut lanes = [F::ZERO; LANES];
-    let (blocks, rest) = row.as_chunks::<LANES>();
-    let (v_blocks, v_rest) = v.as_chunks::<LANES>();
-    for (block, v) in blocks.iter().zip(v_blocks) {
-        for lane in 0..LANES {
-            lanes[lane] += prelu(block[lane], alpha) * v[lane];
-        }
-    }
-    let rest: F = rest.iter().zip(v_rest).map(|(&x, &v)| prelu(x, alpha) * v).sum();
+    let (lanes, rest) = sums_of_terms::<F, 8>(row, v, |x, v| prelu(x, alpha) * v);
     lanes.into_iter().sum::<F>() + rest
 }

@@ -91,7 +91,17 @@ pub(in crate::embed) fn squared_distance<F: Real>(a: &[F], b: &[F]) -> F {
 /// The sum of a term for each position of two rows, in sixteen lanes.
 #[inline(always)]
 fn sum_of_terms<F: Real>(a: &[F], b: &[F], term: impl Fn(F, F) -> F) -> F {
-    const LANES: usize = 16;
+    let (lanes, rest) = sums_of_terms(a, b, term);
+    fold(lanes) + rest
+}
+
+/// The sums of a term for each position of two rows, in lanes, and that of the last positions.
+#[inline(always)]
+pub(in crate::embed) fn sums_of_terms<F: Real, const LANES: usize>(
+    a: &[F],
+    b: &[F],
+    term: impl Fn(F, F) -> F,
+) -> ([F; LANES], F) {
     let mut lanes = [F::ZERO; LANES];
     let (a_blocks, a_rest) = a.as_chunks::<LANES>();
     let (b_blocks, b_rest) = b.as_chunks::<LANES>();
@@ -104,7 +114,7 @@ fn sum_of_terms<F: Real>(a: &[F], b: &[F], term: impl Fn(F, F) -> F) -> F {
     for (&a, &b) in a_rest.iter().zip(b_rest) {
         rest += term(a, b);
     }
-    fold(lanes) + rest
+    (lanes, rest)
 }
 
 /// Adds sixteen lanes: the upper half to the lower, then one after the other, an order
