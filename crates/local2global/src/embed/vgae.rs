@@ -127,7 +127,7 @@ mod tests {
 
     /// The second layer has a head for means and one for logarithms of deviations.
     const PARAMETERS: [&str; 4] = ["w1", "b1", "w_mu w_ls", "b_mu b_ls"];
-    const PYTORCH: Reference = Reference { prefix: "vgae", parameters: &PARAMETERS, coordinates: None };
+    const PYTORCH: Reference = Reference::new("vgae", &PARAMETERS, None);
 
     fn model() -> Vgae<f64> {
         model_on(&Fixture.graph(), &Fixture.settings())
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn with_hidden_edges_loss_and_gradients_agree_with_pytorch() {
+    fn with_hidden_edges_loss_and_gradients_agree_with_pytorch_and_finite_differences() {
         let hide = Unseen { hide: 0.5, validation: 0.0 };
         let settings = ModelSettings { unseen: hide, ..Fixture.settings() };
         let mut model = model_on(&Fixture.weighted_graph(), &settings);

@@ -403,16 +403,12 @@ impl<F: Real> Model<F> for HopsModel<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::nn::fixture::{Fixture, Reference, assert_gradients_agree};
+    use crate::embed::nn::fixture::{Fixture, Reference};
     use crate::embed::nn::masking::Mask;
     use crate::embed::nn::propagation::weighted_neighbors;
     use crate::scratch::scratch;
 
-    const PYTORCH: Reference = Reference {
-        prefix: "masked_hops",
-        parameters: &["weights", "hop_weights", "decoder"],
-        coordinates: None,
-    };
+    const PYTORCH: Reference = Reference::new("masked_hops", &["weights", "hop_weights", "decoder"], None);
 
     /// The model where the edges of the fixture are hidden.
     fn model() -> HopsModel<f64> {
@@ -434,7 +430,6 @@ mod tests {
     #[test]
     fn loss_and_gradients_agree_with_pytorch_and_finite_differences() {
         PYTORCH.assert_agrees(&mut model());
-        assert_gradients_agree(&mut model());
     }
 
     #[test]

@@ -127,7 +127,15 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Checks loss, gradients and coordinates.
+    pub(crate) const fn new(
+        prefix: &'static str,
+        parameters: &'static [&'static str],
+        coordinates: Option<&'static str>,
+    ) -> Self {
+        Self { prefix, parameters, coordinates }
+    }
+
+    /// Checks loss, gradients and coordinates; the gradients against finite differences too.
     #[track_caller]
     pub(crate) fn assert_agrees(&self, model: &mut dyn Model<f64>) {
         let loss = model.loss_and_gradients();
@@ -136,6 +144,7 @@ impl Reference {
         if let Some(name) = self.coordinates {
             assert_close(&model.coordinates(), &Fixture.matrix(name), 1e-8);
         }
+        assert_gradients_agree(model);
     }
 
     /// Checks the gradients of the last pass.
