@@ -424,6 +424,13 @@ fn close_gaps<E: Copy>(mut entries: Vec<E>, bucket_lens: &[usize], row_lens: &[V
     SortedRows { offsets, entries }
 }
 
+/// For tests: a graph of these edges.
+#[cfg(test)]
+pub(crate) fn graph_of(edges: &[[u32; 2]], num_nodes: usize, symmetrise: bool) -> Graph {
+    let options = BuildOptions { symmetrise, ..Default::default() };
+    build(EdgeList::from_pairs(edges.to_vec()), num_nodes, &options).graph
+}
+
 #[cfg(test)]
 mod tests {
     use rand::RngExt;
