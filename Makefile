@@ -4,9 +4,9 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 CARGO_FLAGS ?=
 
-.PHONY: test fmt modules features lint doc unit python bench clean
+.PHONY: test fmt modules scripts deny msrv typos features lint doc unit python bench clean
 
-test: fmt modules features lint doc unit python
+test: fmt modules scripts deny msrv typos features lint doc unit python
 	@echo "all checks passed"
 
 fmt:
@@ -15,6 +15,27 @@ fmt:
 # Modules depend forward only, and the picture in ARCHITECTURE.md is that of the code.
 modules:
 	python3 .ci/modules.py
+
+# The scripts of the next two targets.
+scripts:
+	python3 -m unittest discover --quiet -s .ci
+
+# Licences, sources, unwanted and double crates, known advisories.
+deny:
+	python3 .ci/deny.py
+
+# The oldest supported Rust: what dependencies ask for, the lint, and a build if rustup has it.
+msrv:
+	python3 .ci/msrv.py
+
+# Spelling, in British English; words of others are listed in _typos.toml.
+typos: $(VENV)/.checks-ready
+	$(VENV)/bin/typos
+
+$(VENV)/.checks-ready: .ci/requirements.txt
+	test -x $(PYTHON) || python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet -r .ci/requirements.txt
+	touch $@
 
 # The library without Parquet and METIS.
 features:

@@ -31,18 +31,27 @@ def test_other_threads_run_meanwhile():
 
     thread = threading.Thread(target=tick)
     thread.start()
+    first = time.perf_counter()
     train(epochs=20)
+    last = time.perf_counter()
     stop.set()
     thread.join()
-    assert max(b - a for a, b in zip(ticks, ticks[1:])) < 0.5
+    # Somebody who keeps the interpreter lets others in at the beginning and at the end only.
+    quarter = (last - first) / 4
+    middle = [tick for tick in ticks if first + quarter < tick < last - quarter]
+    assert len(middle) >= 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of Unix")
 def test_ctrl_c_stops_and_keeps_what_is_done(tmp_path: Path):
     code = f"""
         import local2global as l2g
-        model = l2g.Local2Global(dim=16, patches=2, epochs=1_000_000, run_dir={str(tmp_path)!r})
-        print("ready", flush=True)
+        def tell(event):
+            if event.task == "embed" and event.done > 0:
+                print("training", flush=True)
+
+        settings = dict(dim=16, patches=2, method="vgae", epochs=1_000_000)
+        model = l2g.Local2Global(**settings, run_dir={str(tmp_path)!r}, progress=tell)
         try:
             model.fit("cora")
         except KeyboardInterrupt:
@@ -50,16 +59,14 @@ def test_ctrl_c_stops_and_keeps_what_is_done(tmp_path: Path):
     """
     script = [sys.executable, "-c", textwrap.dedent(code)]
     with subprocess.Popen(script, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "ready\n"
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "3-patches/patches.json").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.3)
+        # Training to its end would take hours; whoever does not hear is ended by the limit.
+        limit = threading.Timer(600, process.kill)
+        limit.start()
+        assert process.stdout.readline() == "training\n"
         process.send_signal(signal.SIGINT)
-        started = time.monotonic()
-        assert process.stdout.readline() == "stopped\n"
-        assert time.monotonic() - started < 10
-        assert process.wait(10) == 0
+        assert [line for line in process.stdout if line != "training\n"] == ["stopped\n"]
+        assert process.wait() == 0
+        limit.cancel()
     assert (tmp_path / "3-patches/patches.json").exists()
 
 

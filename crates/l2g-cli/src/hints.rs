@@ -221,6 +221,7 @@ fn for_read_error(error: &ReadError) -> Option<String> {
             "pipe the graph in, as in `cat edges.txt | l2g run -`; a run that was piped in must be piped in again"
                 .into()
         }
+        Problem::UselessForBuiltIn { .. } => "leave the option or setting out, or name a file".into(),
         Problem::Folder => "name the file inside the folder".into(),
         Problem::UnknownName { .. } => "name the folder with `--data DIR`, or set L2G_DATA".into(),
         Problem::WrongFormat { found, .. } => {

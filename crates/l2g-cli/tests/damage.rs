@@ -5,8 +5,9 @@
 //! folder can be hit: arrays, records, stamps, `run.toml` and `.lock`; what the user owns, the graph,
 //! lies outside. Each case is one damage or two, with one exception: coordinates without their record
 //! belong to another program unless the stamp knows them, and are not touched then. So the record of a
-//! patch is deleted alone, and never together with a second damage that takes the stamp away. Afterwards the folder must hold the same files as one
-//! that nobody disturbed: arrays byte by byte, records and stamps but for the seconds they tell.
+//! patch is deleted alone, and never together with a second damage that takes the stamp away. Afterwards
+//! the folder must hold the same files as one that nobody disturbed: arrays byte by byte, records and
+//! stamps but for the seconds they tell.
 //!
 //! Cases are drawn from a seed; a failure names its case. There are 32 of them, or as many as
 //! `L2G_DAMAGES` says:
@@ -22,6 +23,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
@@ -43,6 +45,9 @@ const METHODS: [(&str, &[&str]); 4] = [
 const STAGES: [&str; 6] =
     ["1-graph", "2-partition", "3-patches", "4-embeddings", "5-alignment", "6-evaluation"];
 
+/// The kinds of damage, in order.
+const KINDS: [&str; 5] = ["cut", "deleted", "flipped", "killed", "swapped"];
+
 /// One kind of embedding, its undisturbed run, and one that is damaged again and again.
 struct Patient<'a> {
     folder: &'a Path,
@@ -50,6 +55,8 @@ struct Patient<'a> {
     settings: &'a [&'a str],
     good: BTreeMap<PathBuf, Content>,
     random: ChaCha8Rng,
+    /// How often each kind of damage was done.
+    tally: BTreeMap<&'static str, usize>,
 }
 
 /// What is compared of a file.
@@ -68,20 +75,29 @@ fn damaged_folders_are_healed_to_the_same_bytes() {
     let more = ["--features", "6", "--words", "3", "--out", "graph.npz", "--quiet", "--seed", "5"];
     let output = l2g(folder, &[&graph[..], &more].concat());
     assert!(output.status.success(), "{}", text(&output));
+    let mut total: BTreeMap<&str, usize> = BTreeMap::new();
     thread::scope(|scope| {
-        for (seed, (name, settings)) in METHODS.into_iter().enumerate() {
+        let patients = METHODS.into_iter().enumerate().map(|(seed, (name, settings))| {
             scope.spawn(move || {
                 let mut patient = Patient::new(folder, name, settings, seed as u64);
                 (0..cases.div_ceil(METHODS.len())).for_each(|case| patient.suffer(case));
-            });
+                patient.tally
+            })
+        });
+        for patient in patients.collect::<Vec<_>>() {
+            let tally = patient.join().unwrap_or_else(|panic| resume_unwind(panic));
+            tally.into_iter().for_each(|(kind, count)| *total.entry(kind).or_default() += count);
         }
     });
+    eprintln!("healed after {cases} cases of damage: {total:?}");
+    assert!(cases < 32 || total.keys().eq(KINDS.iter()), "kinds are missing: {total:?}");
 }
 
 impl<'a> Patient<'a> {
     fn new(folder: &'a Path, name: &'a str, settings: &'a [&'a str], seed: u64) -> Self {
         let random = ChaCha8Rng::seed_from_u64(seed);
-        let mut patient = Self { folder, name, settings, good: BTreeMap::new(), random };
+        let (good, tally) = (BTreeMap::new(), BTreeMap::new());
+        let mut patient = Self { folder, name, settings, good, random, tally };
         patient.run("undisturbed");
         patient.good = contents(&folder.join(format!("{name}-undisturbed")));
         patient.run("damaged");
@@ -137,6 +153,10 @@ impl<'a> Patient<'a> {
         }
     }
 
+    fn note(&mut self, kind: &'static str) {
+        *self.tally.entry(kind).or_default() += 1;
+    }
+
     /// Does one damage of `count` at random, and tells which.
     fn damage(&mut self, count: usize) -> String {
         let kind = self.random.random_range(0..5);
@@ -151,12 +171,14 @@ impl<'a> Patient<'a> {
             0 => {
                 bytes.truncate(self.random.random_range(0..=bytes.len().saturating_sub(1)));
                 fs::write(&path, &bytes).unwrap();
+                self.note("cut");
                 format!("{shown} cut to {} bytes", bytes.len())
             }
             1 if !bytes.is_empty() => {
                 let place = self.random.random_range(0..bytes.len());
                 bytes[place] ^= self.random.random_range(1..=255_u8);
                 fs::write(&path, &bytes).unwrap();
+                self.note("flipped");
                 format!("{shown} flipped at byte {place}")
             }
             2 => {
@@ -168,6 +190,7 @@ impl<'a> Patient<'a> {
                 let other = beside[self.random.random_range(0..beside.len())];
                 fs::write(&path, fs::read(other).unwrap()).unwrap();
                 fs::write(other, &bytes).unwrap();
+                self.note("swapped");
                 format!("{shown} swapped with {}", other.file_name().unwrap().display())
             }
             _ if count > 1 && shown.starts_with("4-embeddings/patch-") && shown.ends_with(".json") => {
@@ -175,6 +198,7 @@ impl<'a> Patient<'a> {
             }
             _ => {
                 fs::remove_file(&path).unwrap();
+                self.note("deleted");
                 format!("{shown} deleted")
             }
         }
@@ -197,6 +221,7 @@ impl<'a> Patient<'a> {
         let read = log.lines().take(lines).map_while(Result::ok).count();
         child.kill().unwrap();
         child.wait().unwrap();
+        self.note("killed");
         format!("killed after line {read} of its log, {} and later removed", STAGES[first])
     }
 }

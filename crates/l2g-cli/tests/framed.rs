@@ -6,7 +6,10 @@ mod common;
 
 use std::fs;
 
-use common::{assert_refused, assert_same, kill_again_and_again, l2g, prepared, run, stages};
+use local2global::npy;
+use serde_json::Value;
+
+use common::{assert_refused, assert_same, kill_again_and_again, l2g, prepared, run, stages, text};
 
 const METHODS: [&str; 3] = ["embed.method=hops", "embed.method=walks", "embed.method=both"];
 
@@ -50,6 +53,40 @@ fn a_damaged_frame_or_encoder_is_made_again() {
             let found = stages(folder, &run("bad", &settings));
             assert!(found["embed"].contains("is damaged or missing"), "{file}: {found:?}");
             assert_same(&folder.join("good"), &folder.join("bad"), file);
+        }
+    }
+}
+
+/// What patches learned is applied to the whole graph, where it depends a little on every patch; an
+/// update of one patch leaves rows of other nodes alone all the same.
+#[test]
+fn an_update_keeps_the_bytes_of_all_rows_outside_the_patch() {
+    let folder = &prepared();
+    for method in ["embed.method=hops", "embed.method=both"] {
+        for late in ["embed.late=copies", "embed.late=encoders"] {
+            let out = format!("{method}-{late}");
+            stages(folder, &run(&out, &["--set", method, "--set", late, "--dim", "8"]));
+            let embedding =
+                || npy::read::<f32>(&folder.join(&out).join("5-alignment/embedding.npy")).unwrap();
+            let before = embedding();
+            // The same patch, trained for longer.
+            let trained = l2g(folder, &["embed", &out, "--only", "1", "--epochs", "60", "--quiet"]);
+            assert!(trained.status.success(), "{}", text(&trained));
+            let updated = l2g(folder, &["align", &out, "--update", "patch-00001", "--json", "--quiet"]);
+            assert!(updated.status.success(), "{}", text(&updated));
+            let report: Value = serde_json::from_slice(&updated.stdout).unwrap();
+            let patch = npy::read::<u64>(&folder.join(&out).join("3-patches/patch-00001.npy")).unwrap();
+            let (after, dim) = (embedding(), before.shape[1]);
+            assert!(patch.values.len() + 20 < before.shape[0], "{out}: the patch holds most of the graph");
+            let rows = before.values.chunks(dim).zip(after.values.chunks(dim));
+            let changed: Vec<u64> =
+                (0..).zip(rows).filter(|(_, (old, new))| old != new).map(|(node, _)| node).collect();
+            assert!(changed.iter().all(|node| patch.values.contains(node)), "{out}: {changed:?}");
+            assert!(changed.len() > patch.values.len() / 2, "{out}: {} nodes changed", changed.len());
+            assert_eq!(
+                (&report["changed_outside"], &report["changed_nodes"]),
+                (&0.into(), &changed.len().into())
+            );
         }
     }
 }

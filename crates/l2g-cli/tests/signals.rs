@@ -9,13 +9,8 @@ use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use common::{command, l2g, prepared, run, stages, text};
-
-/// Longer than anything here takes, also on a busy machine.
-const LIMIT: Duration = Duration::from_secs(300);
+use common::{command, l2g, prepared, run, stages, text, wait_until};
 
 /// A program that starts another one, notes the numbers of both, and sleeps.
 const SLEEPER: &str = r#"
@@ -47,23 +42,24 @@ fn settings(folder: &Path, script: &str, argument: &str) -> String {
     format!("[embed]\nmethod = \"command\"\ncommand = [{words}]\n")
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !holds() {
-        assert!(started.elapsed() < LIMIT, "waited too long until {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// Starts a run whose command runs a script that sleeps, and waits until it does; with it the
-/// numbers of both processes.
-fn sleeping(folder: &Path, script: &str, more: &[&str]) -> (Child, Vec<String>) {
+/// numbers of both processes, unless the run is over before.
+fn try_sleeping(folder: &Path, script: &str, more: &[&str]) -> (Child, Option<Vec<String>>) {
     fs::write(folder.join("sleep.toml"), settings(folder, script, &folder.display().to_string())).unwrap();
     let arguments = run("run", &[&["--config", "sleep.toml", "--set", "embed.runs=1"], more].concat());
-    let child = command(folder, &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("the program sleeps", || folder.join("started").exists());
-    let numbers = fs::read_to_string(folder.join("started")).unwrap();
-    (child, numbers.split(' ').map(str::to_owned).collect())
+    let mut child = command(folder, &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let started = folder.join("started");
+    wait_until("the program sleeps", || started.exists() || child.try_wait().unwrap().is_some());
+    let numbers = fs::read_to_string(started).ok();
+    (child, numbers.map(|numbers| numbers.split(' ').map(str::to_owned).collect()))
+}
+
+/// The same for a run that nothing but a signal ends.
+fn sleeping(folder: &Path, script: &str, more: &[&str]) -> (Child, Vec<String>) {
+    match try_sleeping(folder, script, more) {
+        (child, Some(processes)) => (child, processes),
+        (child, None) => panic!("the run is over: {}", text(&child.wait_with_output().unwrap())),
+    }
 }
 
 fn send(child: &Child, signal: &str) {
@@ -153,18 +149,41 @@ fn send_until_over(mut child: Child) -> Output {
 
 #[test]
 fn a_program_that_takes_too_long_is_ended_with_what_it_has_started() {
+    // A program that is stopped before it has started another proves nothing: it gets more time then.
+    for seconds in [2, 8, 32, 128] {
+        let folder = prepared();
+        let folder = folder.path();
+        let limit = format!("embed.command_timeout={seconds}");
+        let (child, processes) =
+            try_sleeping(folder, SLEEPER, &["--set", "partition.clusters=1", "--set", &limit]);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output).contains("command for patch-0000"), "{}", text(&output));
+        let expected = format!("took longer than {seconds} s, the limit of `embed.command_timeout`");
+        assert!(text(&output).contains(&expected), "{}", text(&output));
+        assert_eq!(litter(&folder.join("run")), [""; 0]);
+        let Some(processes) = processes else { continue };
+        for process in processes {
+            wait_until("the program is gone", || !is_alive(&process));
+        }
+        return;
+    }
+    panic!("two minutes are not enough to start a program");
+}
+
+/// SIGKILL leaves no time for anything; the programs end all the same, and what they have started.
+#[test]
+fn programs_do_not_outlive_a_run_that_is_killed() {
     let folder = prepared();
     let folder = folder.path();
-    let limit = ["--set", "partition.clusters=1", "--set", "embed.command_timeout=8"];
-    let (child, processes) = sleeping(folder, SLEEPER, &limit);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output).contains("command for patch-0000"), "{}", text(&output));
-    assert!(text(&output).contains("took longer than 8 s, the limit of `embed.command_timeout`"));
+    // A program that does not listen to SIGTERM either.
+    let ignore = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n";
+    let (mut child, processes) = sleeping(folder, &format!("{ignore}{SLEEPER}"), &["--threads", "2"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
     for process in processes {
         wait_until("the program is gone", || !is_alive(&process));
     }
-    assert_eq!(litter(&folder.join("run")), [""; 0]);
 }
 
 #[test]

@@ -3,8 +3,7 @@
 //! `cargo bench -p local2global --bench patch` makes a block model of 1 million nodes and
 //! 10 million edges, 100 communities, 90 % of the edges inside; `-- --quick` one of a tenth
 //! of that. Times are the least of some repeats, and of time on the wall and time on the
-//! processor, so that other work on the machine counts as little as it can. Cora is read from `$L2G_DATA` or from
-//! `shared/data` beside the repository, and left out, said so, where it is not there.
+//! processor, so that other work on the machine counts as little as it can.
 
 #![expect(clippy::print_stdout, reason = "a bench prints what it measures")]
 
@@ -13,7 +12,7 @@ mod common;
 
 use std::time::Instant;
 
-use common::{data_set, on_threads};
+use common::on_threads;
 use local2global::graph::{BuildOptions, EdgeList, Graph, build};
 use local2global::partition::{
     ClusterGraph, Fennel, Metis, Partition, PartitionConfig, PartitionTask, Partitioner, partition,
@@ -107,7 +106,7 @@ fn metis(graph: &Graph, num_clusters: usize) -> Partition {
 }
 
 fn cora(repeats: usize) {
-    let Some(graph) = data_set("cora") else { return };
+    let graph = common::cora();
     let overlap = |cover| PatchConfig {
         min_overlap: Some(129),
         max_overlap: Some(256),

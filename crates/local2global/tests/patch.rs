@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{blocks, data_set, on_threads, ring, scattered};
+use common::{blocks, cora, data_set, on_threads, ring, scattered};
 use local2global::graph::component::Components;
 use local2global::graph::{Graph, NodeId};
 use local2global::partition::{
@@ -274,8 +274,7 @@ fn one_patch_is_the_whole_graph() {
 }
 
 /// The paper's settings for one of its data sets.
-fn of_the_paper(name: &str, clusters: usize, degree: f64, overlap: [usize; 2]) -> Option<PatchReport> {
-    let graph = data_set(name)?;
+fn of_the_paper(graph: &Graph, clusters: usize, degree: f64, overlap: [usize; 2]) -> PatchReport {
     let config = PatchConfig {
         degree,
         min_overlap: Some(overlap[0]),
@@ -286,16 +285,16 @@ fn of_the_paper(name: &str, clusters: usize, degree: f64, overlap: [usize; 2]) -
     let half = config.overlap_bounds(128).unwrap().half_min();
     let size = NumClusters::Clusters(clusters);
     let partitioning = PartitionConfig { size, ..Default::default() };
-    let found = partition(&graph, &partitioning, half, Seed(1), &Silent).unwrap();
-    let (_, paper) = make_patches(&graph, &found, &config, 128, Seed(1), &Silent).unwrap();
+    let found = partition(graph, &partitioning, half, Seed(1), &Silent).unwrap();
+    let (_, paper) = make_patches(graph, &found, &config, 128, Seed(1), &Silent).unwrap();
     let covering = PatchConfig { cover: Some(Cover::Edges), ..config };
-    let (_, covered) = make_patches(&graph, &found, &covering, 128, Seed(1), &Silent).unwrap();
+    let (_, covered) = make_patches(graph, &found, &covering, 128, Seed(1), &Silent).unwrap();
     for report in [&paper, &covered] {
         assert_eq!(report.patches, clusters);
         assert!(report.is_sound() && report.connected);
         assert!((report.mean_degree - degree).abs() < 1e-9);
         eprintln!(
-            "{name}: oversampling {:.2}, {} copies of {} nodes, {} edges in no patch ({:.2} %)",
+            "oversampling {:.2}, {} copies of {} nodes, {} edges in no patch ({:.2} %)",
             report.oversampling,
             report.node_cover.copies,
             report.nodes,
@@ -304,21 +303,20 @@ fn of_the_paper(name: &str, clusters: usize, degree: f64, overlap: [usize; 2]) -
         );
     }
     assert_eq!(covered.edges_in_no_patch.count, 0);
-    Some(paper)
+    paper
 }
 
 #[test]
 fn the_settings_of_the_paper_work_on_cora() {
-    if let Some(report) = of_the_paper("cora", 10, 4.0, [129, 256]) {
-        assert_eq!((report.nodes, report.patch_edges), (2485, 20));
-    }
+    let report = of_the_paper(&cora(), 10, 4.0, [129, 256]);
+    assert_eq!((report.nodes, report.patch_edges), (2485, 20));
 }
 
 #[test]
 fn the_settings_of_the_paper_work_on_amazon_photo() {
-    if let Some(report) = of_the_paper("amazon_photo", 20, 5.0, [256, 512]) {
-        assert_eq!((report.nodes, report.patch_edges), (7487, 50));
-    }
+    let Some(graph) = data_set("amazon_photo") else { return };
+    let report = of_the_paper(&graph, 20, 5.0, [256, 512]);
+    assert_eq!((report.nodes, report.patch_edges), (7487, 50));
 }
 
 #[test]

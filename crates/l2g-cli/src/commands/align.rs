@@ -97,7 +97,7 @@ pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()>
             let sources = GraphSource::Settings(&[]);
             Ok(Pipeline::new(&work.run, work.config.clone(), sources).finish_alignment()?)
         }
-        None => Ok(()),
+        None => Ok(false),
     };
     match &args.update {
         // The frame is no longer what the patches alone give, so it is not noted as done.
@@ -197,7 +197,7 @@ fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {
 fn update(
     name: &str,
     paths: &AlignPaths,
-    finish: impl FnOnce() -> anyhow::Result<()>,
+    finish: impl FnOnce() -> anyhow::Result<bool>,
     context: &Context,
 ) -> anyhow::Result<()> {
     let failed = || format!("could not put patch `{name}` into the frame of `{}`", paths.out.display());

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -155,28 +156,78 @@ pub(crate) fn assert_same(a: &Path, b: &Path, what: &str) {
     }
 }
 
-/// Kills runs with some settings three times at random moments, goes on with each to its end, and
-/// compares with a run that nobody disturbed. Returns how many were still going when they were
-/// killed.
-pub(crate) fn kill_again_and_again(folder: &Path, settings: &[&str], cases: usize, seed: u64) -> usize {
+/// Longer than anything here takes, also on a slow and busy machine.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Waits for something that must come true.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
-    stages(folder, &run("undisturbed", settings));
-    let usual = started.elapsed();
+    while !holds() {
+        assert!(started.elapsed() < LIMIT, "waited too long until {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A point of a run that comes sooner or later, whatever the machine.
+#[derive(Clone, Copy)]
+enum Moment {
+    /// The log has told so many tasks that begin or end, and stages that are done.
+    Milestone(usize),
+    /// The patch with this number is on disk, and others are not.
+    Patch(usize),
+}
+
+/// Kills runs with some settings three times each, goes on with each to its end, and compares with a
+/// run that nobody disturbed.
+///
+/// The first time, moments are spread over the first half of a whole run, and over its training, so
+/// that it has much left to do; later anywhere, where it may have come to its end already.
+pub(crate) fn kill_again_and_again(folder: &Path, settings: &[&str], cases: usize, seed: u64) {
+    let undisturbed = l2g(folder, &[&run("undisturbed", settings)[..], &["--log", "json"]].concat());
+    assert!(undisturbed.status.success(), "{}", text(&undisturbed));
+    let milestones = text(&undisturbed).lines().filter(|line| is_milestone(line)).count();
+    assert!(milestones > 12, "only {milestones} milestones: {}", text(&undisturbed));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut hit = 0;
     for case in 0..cases {
         let out = format!("killed-{case}");
-        for _ in 0..3 {
-            let arguments = [&run(&out, settings)[..], &["--quiet"]].concat();
-            let mut child =
-                command(folder, &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            thread::sleep(Duration::from_secs_f64(random.random_range(0.0..usual.as_secs_f64())));
-            hit += usize::from(child.try_wait().unwrap().is_none());
-            child.kill().unwrap();
-            child.wait().unwrap();
+        let first = match case % 2 {
+            0 => Moment::Milestone(1 + case * milestones / (2 * cases)),
+            _ => Moment::Patch(case / 2 % 3),
+        };
+        let [second, third] = [(); 2].map(|()| Moment::Milestone(random.random_range(1..=milestones)));
+        for moment in [first, second, third] {
+            hit +=
+                usize::from(kill_at(moment, &folder.join(&out), &mut command(folder, &run(&out, settings))));
         }
         stages(folder, &run(&out, settings));
         assert_same(&folder.join("undisturbed"), &folder.join(&out), &format!("case {case}"));
     }
-    hit
+    assert!(hit >= cases, "only {hit} of {} runs were still going when they were killed", 3 * cases);
+}
+
+/// Whether a line of a log is one that every run of the same work has. How far a task is, is told
+/// once a second.
+fn is_milestone(line: &str) -> bool {
+    let line: Value = serde_json::from_str(line).unwrap();
+    ["begin", "end", "stage"].iter().any(|event| line["event"] == *event)
+}
+
+/// Starts a run and kills it at some moment. Says whether it was still going.
+fn kill_at(moment: Moment, out: &Path, run: &mut Command) -> bool {
+    let run = run.args(["--log", "json"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = run.spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    match moment {
+        Moment::Milestone(count) => log.by_ref().filter(|line| is_milestone(line)).take(count).for_each(drop),
+        Moment::Patch(number) => {
+            let patch = out.join(format!("4-embeddings/patch-{number:05}.json"));
+            wait_until("a patch is there", || patch.exists() || child.try_wait().unwrap().is_some());
+        }
+    }
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    let is_killed = !status.success();
+    assert!(!is_killed || cfg!(windows) || status.code().is_none(), "failed by itself: {status}");
+    is_killed
 }

@@ -67,6 +67,27 @@ impl Places {
         self.coords.chunks_exact(self.dim.max(1)).enumerate().map(move |(row, place)| (node(row), place))
     }
 
+    /// All coordinates, with the rows of nodes outside a patch as they were `before`: where a node had
+    /// a place, and its copies are those that it had. That is told by the mean of its copies without
+    /// transforms, which no alignment moves.
+    pub(super) fn with_rows_outside(&self, patch: &LocalPatch, before: &Self) -> Vec<f32> {
+        let dim = self.dim;
+        let mut coords = self.coords.to_vec();
+        for (row, (node, _)) in self.all().enumerate() {
+            let Some(old) = before.row_of(node).filter(|_| !patch.contains(node)) else { continue };
+            if self.unmoved[row * dim..][..dim] == before.unmoved[old * dim..][..dim] {
+                coords[row * dim..][..dim].copy_from_slice(&before.coords[old * dim..][..dim]);
+            }
+        }
+        coords
+    }
+
+    /// Whether some node outside a patch lies elsewhere than `before`.
+    pub(super) fn differs_outside(&self, patch: &LocalPatch, before: &Self) -> bool {
+        let differs = |node, place: &[f32]| before.place_of(node).is_some_and(|old| old != place);
+        self.all().any(|(node, place)| !patch.contains(node) && differs(node, place))
+    }
+
     /// Root mean square distance of the nodes from the origin.
     fn radius(&self) -> f64 {
         (squared_norm(&self.coords) / self.num_nodes().max(1) as f64).sqrt()

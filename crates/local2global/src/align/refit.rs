@@ -3,6 +3,10 @@
 //! The frame is read back as it was written: transforms and trust from `transforms.npz`, settings
 //! and what is known of the patch edges from `alignment.json`. Rows of nodes outside the patch keep
 //! their bytes, and the record is written anew, so that the folder is that of an alignment again.
+//!
+//! Where something else than the mean of copies is the embedding (`embed.late`), it is made anew for
+//! all nodes, and rows outside the patch are put back: what it gives there depends a little on every
+//! patch, and all others are to be held fixed.
 
 use super::diagnostics::{Diagnostics, diagnose};
 use super::judge::Motion;
@@ -13,7 +17,7 @@ use super::write::write_alignment;
 use super::{AlignConfig, AlignFilesError, AlignPaths, Alignment, LocalPatch, Overlap, Solution, overlap};
 use crate::linalg::lanes::squared_distance;
 use crate::progress::Progress;
-use crate::run_dir::{read_json, write_json};
+use crate::run_dir::{read_json, write_array, write_json};
 
 /// What an update changed, over all nodes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -36,7 +40,7 @@ pub struct UpdateReport {
     /// The largest such distance.
     pub moved_most: f64,
     /// Those of them that are not in the patch: it has lost them, or they were not where the frame
-    /// puts them.
+    /// puts them, or the embedding is of another kind than before.
     pub changed_outside: usize,
     /// The largest distance by which one of them moved.
     pub moved_outside: f64,
@@ -53,11 +57,12 @@ pub fn update_files(
     config: Option<&AlignConfig>,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, AlignFilesError> {
-    update_files_then(paths, name, config, progress, || Ok(()))
+    update_files_then(paths, name, config, progress, || Ok(false))
 }
 
-/// As [`update_files`]; `finish` is called when all files are written, and may change the embedding
-/// once more before it is compared with the one before.
+/// As [`update_files`]; `finish` is called when all files are written, and may replace the embedding
+/// by another one, which it says by returning true. If the embedding before was such a one too, its
+/// rows of nodes outside the patch are kept.
 ///
 /// # Errors
 /// [`AlignFilesError`], naming the file or the patch, and what `finish` returns.
@@ -66,12 +71,24 @@ pub fn update_files_then<E: From<AlignFilesError>>(
     name: &str,
     config: Option<&AlignConfig>,
     progress: &dyn Progress,
-    finish: impl FnOnce() -> Result<(), E>,
+    finish: impl FnOnce() -> Result<bool, E>,
 ) -> Result<UpdateReport, E> {
     let before = Places::read(&paths.results())?;
     let (patch, found) = write_update(paths, name, config, &before, progress)?;
-    finish()?;
+    let means = Places::read(&paths.results())?;
+    // Where means of copies were the embedding before, the update has kept them to the byte.
+    if finish()? && means.differs_outside(&patch, &before) {
+        keep_outside(paths, &patch, &before)?;
+    }
     Ok(compare(&before, &Places::read(&paths.results())?, &patch, found))
+}
+
+/// Puts rows of nodes outside a patch back.
+fn keep_outside(paths: &AlignPaths, patch: &LocalPatch, before: &Places) -> Result<(), AlignFilesError> {
+    let after = Places::read(&paths.results())?;
+    let coords = after.with_rows_outside(patch, before);
+    let shape = [after.num_nodes(), after.dim()];
+    Ok(write_array(&paths.results().embedding(), &shape, &coords)?)
 }
 
 /// Updates all files; the patch, and what became of it.

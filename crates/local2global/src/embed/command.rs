@@ -17,7 +17,8 @@
 //! error is part of the message if it fails.
 //!
 //! The program and all that it has started are ended when the work is cancelled, when it takes
-//! longer than `embed.command_timeout`, and when the program itself is over ([`super::process`]).
+//! longer than `embed.command_timeout`, when the program itself is over, and when this process is gone,
+//! even by SIGKILL ([`super::process`]).
 
 use std::fs::File;
 use std::io::Read;

@@ -47,6 +47,8 @@ pub mod choose;
 
 pub mod frame;
 
+mod watcher;
+
 pub mod process;
 
 pub mod command;

@@ -2,7 +2,8 @@
 //!
 //! The terminal sends Ctrl-C to the group in front only, so a program that runs here does not see
 //! it: whoever started it has to end it. Ending means SIGTERM for the whole group, and SIGKILL for
-//! what is still there after five seconds. A program that moves itself into another group gets away.
+//! what is still there after five seconds. Should this process be killed itself, a shell that waits for
+//! that kills the group (`watcher`). A program that moves itself into another group gets away.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,6 +11,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use super::watcher::Watcher;
 
 /// How long a program has to clean up after SIGTERM.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
@@ -23,16 +26,22 @@ static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// A running program and all that it has started. Dropped, it is ended as a whole.
 pub(super) struct ProcessGroup {
     leader: Child,
+    /// Sent away after the group has ended, since fields are dropped after the whole.
+    watcher: Watcher,
 }
 
 impl ProcessGroup {
     /// Starts a program as the first of a new group.
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
+        let watcher = Watcher::start()?;
         // Under the lock, so that nobody who kills all groups misses one that is just starting.
         let mut groups = running();
         let leader = in_own_group(command).spawn()?;
         groups.insert(leader.id());
-        Ok(Self { leader })
+        drop(groups);
+        let mut group = Self { leader, watcher };
+        group.watcher.watch(group.leader.id())?;
+        Ok(group)
     }
 
     /// How the program ended, if it has; what it has started may still be running.

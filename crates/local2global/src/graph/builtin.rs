@@ -81,6 +81,7 @@ pub fn locate(name: &str, folders: &[PathBuf]) -> Result<GraphLocation, ReadErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::io::{Format, Weights};
     use crate::graph::load::Component;
     use crate::progress::Silent;
 
@@ -94,6 +95,22 @@ mod tests {
         let kept = open("cora", &[], &GraphConfig::default(), &Silent).unwrap().summary;
         assert_eq!((kept.nodes, kept.directed_edges, kept.features), (2485, 10138, 1433));
         assert_eq!((kept.components, kept.dropped.nodes), (78, 2708 - 2485));
+    }
+
+    #[test]
+    fn what_is_said_about_a_file_is_refused_for_a_graph_without_one() {
+        let refused = |config: GraphConfig| open("cora", &[], &config, &Silent).unwrap_err().to_string();
+        let expected =
+            |what: &str| format!("built-in cora: {what} cannot be chosen in a graph that is built in");
+        let plain = GraphConfig::default;
+        let columns = "a,b".parse().ok();
+        assert_eq!(refused(GraphConfig { columns, ..plain() }), expected("columns"));
+        let delimiter = "tab".parse().ok();
+        assert_eq!(refused(GraphConfig { delimiter, ..plain() }), expected("a delimiter"));
+        assert_eq!(refused(GraphConfig { weights: Weights::None, ..plain() }), expected("weights"));
+        let weights = Weights::Column("3".into());
+        assert_eq!(refused(GraphConfig { weights, ..plain() }), expected("weights"));
+        assert_eq!(refused(GraphConfig { format: Some(Format::Csv), ..plain() }), expected("a format"));
     }
 
     #[test]

@@ -270,7 +270,8 @@ pub(super) fn load_built_in(
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
     let started = Instant::now();
-    finish(io::read_built_in(name, bytes)?, Path::new(name), config, started, progress)
+    let input = io::read_built_in(name, bytes, &config.read_options())?;
+    finish(input, Path::new(name), config, started, progress)
 }
 
 pub(super) fn finish(

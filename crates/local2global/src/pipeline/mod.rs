@@ -302,13 +302,13 @@ impl<'a> Pipeline<'a> {
 
     /// What comes after the patches of a run have been aligned: where the method allows, what they
     /// learned is applied once more to the whole graph, in place of the mean of their coordinates.
+    /// Says whether it was.
     ///
     /// # Errors
     /// [`PipelineError`] if a file cannot be read or written.
-    pub fn finish_alignment(&self) -> Result<(), PipelineError> {
+    pub fn finish_alignment(&self) -> Result<bool, PipelineError> {
         let transforms = read_transforms(&self.run.alignment().transforms())?;
-        embed_late(self.run, &self.config.embed, &transforms.rotations)?;
-        Ok(())
+        Ok(embed_late(self.run, &self.config.embed, &transforms.rotations)?)
     }
 
     /// Scores the embedding, and one of the whole graph if the settings ask for it.

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use local2global::graph::load::{GraphConfig, load};
-use local2global::graph::{BuildOptions, EdgeList, Graph, build};
+use local2global::graph::{BuildOptions, EdgeList, Graph, build, builtin};
 use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
 use rand::RngExt;
@@ -46,6 +46,12 @@ pub(crate) fn scattered(seed: u64) -> Graph {
         start += size;
     }
     undirected(pairs, start as usize + 7)
+}
+
+/// The largest component of Cora, which is built in.
+pub(crate) fn cora() -> Graph {
+    let loaded = builtin::open("cora", &[], &GraphConfig::default(), &Silent).expect("Cora is built in");
+    loaded.graph
 }
 
 /// The largest component of one of the shared data sets; none, said so, where the data

@@ -443,7 +443,7 @@ mod tests {
         let started = std::time::Instant::now();
         let (labels, _) = keyed(&rows).attach(&NodeIds::Range(200_000), 0).unwrap();
         assert_eq!(labels.num_classes(), 200_000);
-        assert!(started.elapsed().as_secs() < 20, "rows times classes takes minutes");
+        assert!(started.elapsed().as_secs() < 60, "rows times classes takes minutes");
     }
 
     #[test]

@@ -146,6 +146,9 @@ pub enum Problem {
     #[error("{what} cannot be chosen in {format}")]
     UselessOption { what: &'static str, format: Format },
 
+    #[error("{what} cannot be chosen in a graph that is built in")]
+    UselessForBuiltIn { what: &'static str },
+
     #[error("column is missing; found {}", found.join(", "))]
     NoColumn { found: Vec<String> },
 

@@ -264,7 +264,7 @@ impl<'a> Document<'a> {
             weight.as_ref().or_else(default).map(|text| parse_weight(text.trim().as_bytes())).transpose()?;
         self.pairs.push(ends);
         self.weights.push(weight);
-        if undirected && self.options.keep_directions {
+        if undirected && self.options.keep_directions && ends[0] != ends[1] {
             self.pairs.push([ends[1], ends[0]]);
             self.weights.push(weight);
         }
@@ -405,10 +405,11 @@ mod tests {
     #[test]
     fn undirected_edges_go_both_ways_where_directions_are_kept() {
         let options = ReadOptions { keep_directions: true, ..Default::default() };
-        let edges = "<edge source='4' target='5'/><edge source='5' target='30' directed='true'/>";
+        let edges = "<edge source='4' target='5'/><edge source='5' target='30' directed='true'/>\
+                     <edge source='30' target='30'/>";
         let input = parsed(&graph(&format!("{NODES}{edges}")), &options).unwrap();
         let RawEdges::Narrow(edges) = &input.edges else { panic!("integers") };
-        assert_eq!(edges.chunks()[0].pairs, [[0, 1], [1, 0], [1, 2]]);
+        assert_eq!(edges.chunks()[0].pairs, [[0, 1], [1, 0], [1, 2], [2, 2]]);
     }
 
     #[test]

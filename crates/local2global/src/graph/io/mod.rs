@@ -224,6 +224,20 @@ impl ReadOptions {
             false => Ok(()),
         }
     }
+
+    /// Checks that nothing is said about a file where there is none.
+    fn check_for_built_in(&self) -> Result<(), Problem> {
+        let said = [
+            (self.format.is_some(), "a format"),
+            (self.columns.columns.is_some(), "columns"),
+            (self.columns.weights != Weights::Auto, "weights"),
+            (self.delimiter.is_some(), "a delimiter"),
+        ];
+        match said.into_iter().find(|&(is_said, _)| is_said) {
+            Some((_, what)) => Err(Problem::UselessForBuiltIn { what }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a file says about a graph.
@@ -260,7 +274,7 @@ pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) 
         Format::Parquet => parquet::read(source, options, progress),
         Format::Npy => npy::read(source, limit),
         Format::Npz => npz::read(source, limit),
-        Format::MatrixMarket => matrix_market::read(source, progress),
+        Format::MatrixMarket => matrix_market::read(source, options, progress),
         Format::JsonLines => json_lines::read(source, options, progress),
         Format::GraphMl => graphml::read(source, options, progress),
         Format::EdgeList | Format::Csv | Format::Tsv => {
@@ -276,7 +290,12 @@ pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) 
 }
 
 /// Reads a graph from an archive that is part of the program.
-pub(crate) fn read_built_in(name: &str, bytes: &'static [u8]) -> Result<Input, ReadError> {
+pub(crate) fn read_built_in(
+    name: &str,
+    bytes: &'static [u8],
+    options: &ReadOptions,
+) -> Result<Input, ReadError> {
+    options.check_for_built_in().map_err(|problem| problem.in_file(Path::new(name)))?;
     npz::read_archive(archive::Archive::built_in(Path::new(name), bytes)?)
 }
 

@@ -24,6 +24,24 @@ impl RawPairs {
             Self::Wide(pairs) => pairs.len(),
         }
     }
+
+    /// Puts every edge into the other direction too, with its weight. A self-loop has only one.
+    pub(crate) fn put_both_ways(&mut self, weights: &mut Vec<f32>) {
+        match self {
+            Self::Narrow(pairs) | Self::Names(pairs, _) => put_both_ways(pairs, weights),
+            Self::Wide(pairs) => put_both_ways(pairs, weights),
+        }
+    }
+}
+
+fn put_both_ways<Id: Copy + PartialEq>(pairs: &mut Vec<[Id; 2]>, weights: &mut Vec<f32>) {
+    for edge in 0..pairs.len() {
+        let [from, to] = pairs[edge];
+        if from != to {
+            pairs.push([to, from]);
+            weights.extend(weights.get(edge).copied());
+        }
+    }
 }
 
 /// All edges of a file, named as in the file.
