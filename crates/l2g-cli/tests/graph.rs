@@ -208,7 +208,7 @@ fn errors_come_with_a_hint() {
 
 #[test]
 fn options_about_a_file_are_refused_for_the_built_in_graph() {
-    let run = Run::new();
+    let run = Folder::new();
     let options: [(&[&str], &str); 4] = [
         (&["--columns", "1,2"], "columns"),
         (&["--delimiter", "tab"], "a delimiter"),
@@ -219,7 +219,7 @@ fn options_about_a_file_are_refused_for_the_built_in_graph() {
         for command in ["graph", "run"] {
             let output = run.l2g(&[&[command, "cora"], option].concat());
             assert_eq!(output.status.code(), Some(1), "{command} {option:?}");
-            let told = stderr(&output);
+            let told = text(&output);
             let expected = format!("built-in cora: {what} cannot be chosen in a graph that is built in");
             assert!(told.contains(&expected), "{told}");
             assert!(told.contains("hint: leave the option or setting out, or name a file"), "{told}");
