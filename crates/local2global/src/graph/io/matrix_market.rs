@@ -5,7 +5,7 @@ use super::Input;
 use super::error::{Problem, ReadError};
 use super::fields::{Separator, split};
 use super::lines::{Block, LineBlocks, at_line, for_each_block};
-use super::raw::RawEdgesBuilder;
+use super::raw::{RawEdgesBuilder, SpillOptions};
 use super::source::Source;
 use super::text::layout::{Layout, is_comment};
 use super::text::parse::parse_block;
@@ -19,7 +19,11 @@ struct Preamble {
 }
 
 /// Reads a square sparse matrix as a graph.
-pub(crate) fn read(source: Source, progress: &dyn Progress) -> Result<Input, ReadError> {
+pub(crate) fn read(
+    source: Source,
+    spill: SpillOptions,
+    progress: &dyn Progress,
+) -> Result<Input, ReadError> {
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let preamble = read_preamble(&mut blocks)?;
@@ -36,12 +40,12 @@ pub(crate) fn read(source: Source, progress: &dyn Progress) -> Result<Input, Rea
         first_line: 0,
         matrix_size: Some(preamble.num_nodes),
     };
-    let mut builder = RawEdgesBuilder::default();
+    let mut builder = RawEdgesBuilder::new(spill);
     let mut num_found = 0;
     let parse = |block: &_| parse_block(block, &layout);
     for_each_block(blocks, progress, parse, |parsed| {
         num_found += parsed.pairs.len() as u64;
-        builder.push(parsed.pairs, parsed.weights);
+        builder.push(parsed.pairs, parsed.weights).map_err(|error| Problem::from(error).in_file(&name))
     })?;
     if num_found != preamble.num_entries {
         let problem = format!("found {num_found} entries, but the size line says {}", preamble.num_entries);

@@ -58,7 +58,7 @@ pub(crate) use columns::ColumnOptions;
 pub(crate) use node_values::{NodeValues, ValueRow};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
 pub(crate) use parquet::edges_of_batches;
-pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs};
+pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs, SpillOptions};
 pub(crate) use source::{is_standard_input, is_stream};
 pub(crate) use text::parse::check_weight;
 
@@ -200,6 +200,8 @@ pub(crate) struct ReadOptions {
     pub(crate) keep_directions: bool,
     /// The most bytes to unpack or set aside; if not given, the machine's memory.
     pub(crate) max_bytes: Option<u64>,
+    /// What happens to edges that do not fit into memory.
+    pub(crate) spill: SpillOptions,
 }
 
 impl ReadOptions {
@@ -258,7 +260,7 @@ pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) 
         Format::Parquet => parquet::read(source, options, progress),
         Format::Npy => npy::read(source, limit),
         Format::Npz => npz::read(source, limit),
-        Format::MatrixMarket => matrix_market::read(source, progress),
+        Format::MatrixMarket => matrix_market::read(source, options.spill.clone(), progress),
         Format::JsonLines => json_lines::read(source, options, progress),
         Format::GraphMl => graphml::read(source, options, progress),
         Format::EdgeList | Format::Csv | Format::Tsv => {
@@ -287,6 +289,6 @@ fn read_text(
     let ReadOptions { header, ids, .. } = *options;
     let separator = options.delimiter.map(Delimiter::separator).or(separator);
     let layout = LayoutOptions { separator, columns: options.columns.clone(), header, ids };
-    let (edges, weights_from) = text::read_edge_list(source, &layout, progress)?;
+    let (edges, weights_from) = text::read_edge_list(source, &layout, options.spill.clone(), progress)?;
     Ok(Input { weights_from, ..Input::of_edges(edges) })
 }

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::columns::{ColumnOptions, FoundColumns};
+use super::columns::FoundColumns;
 use super::error::{Place, Problem, ReadError};
 use super::raw::{RawEdgesBuilder, RawPairs};
 use super::source::Source;
@@ -34,7 +34,7 @@ pub(crate) fn read(
     let name = source.name().to_owned();
     let limit = options.limit();
     let table = Table::open(&name, source.into_file(limit)?, limit)?;
-    let mut collector = EdgeCollector::new(&name, table.column_names(), &options.columns)?;
+    let mut collector = EdgeCollector::new(&name, table.column_names(), options)?;
     let columns = collector.columns();
     table.for_each_batch(&columns, |batch| collector.push(batch, progress))?;
     collector.finish()
@@ -48,7 +48,7 @@ pub(crate) fn edges_of_batches(
     progress: &dyn Progress,
 ) -> Result<Input, ReadError> {
     let names = batches.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let mut collector = EdgeCollector::new(name, names, &options.columns)?;
+    let mut collector = EdgeCollector::new(name, names, options)?;
     while let Some(batch) = guarded(name, || batches.next().transpose())? {
         collector.push(&batch, progress)?;
     }
@@ -68,10 +68,11 @@ struct EdgeCollector<'a> {
 
 impl<'a> EdgeCollector<'a> {
     /// Finds the columns by their names.
-    fn new(path: &'a Path, names: Vec<String>, options: &ColumnOptions) -> Result<Self, ReadError> {
-        let found = options.find(&names).map_err(|problem| problem.in_file(path))?;
+    fn new(path: &'a Path, names: Vec<String>, options: &ReadOptions) -> Result<Self, ReadError> {
+        let spill = options.spill.clone();
+        let found = options.columns.find(&names).map_err(|problem| problem.in_file(path))?;
         let FoundColumns { source, target, weight } = found;
-        Ok(Self { path, names, source, target, weight, first_row: 0, builder: RawEdgesBuilder::default() })
+        Ok(Self { path, names, source, target, weight, first_row: 0, builder: RawEdgesBuilder::new(spill) })
     }
 
     /// The columns that are needed.
@@ -86,7 +87,7 @@ impl<'a> EdgeCollector<'a> {
             Some(index) => column(index)?.weights()?,
             None => Vec::new(),
         };
-        self.builder.push(pairs, weights);
+        self.builder.push(pairs, weights).map_err(|error| Problem::from(error).in_file(self.path))?;
         self.first_row += batch.num_rows();
         progress.advance(batch.num_rows() as u64);
         match progress.is_cancelled() {
