@@ -4,9 +4,9 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 CARGO_FLAGS ?=
 
-.PHONY: test fmt modules lint doc unit python bench clean
+.PHONY: test fmt modules features lint doc unit python bench clean
 
-test: fmt modules lint doc unit python
+test: fmt modules features lint doc unit python
 	@echo "all checks passed"
 
 fmt:
@@ -15,6 +15,10 @@ fmt:
 # Modules depend forward only, and the picture in ARCHITECTURE.md is that of the code.
 modules:
 	python3 .ci/modules.py
+
+# The library without Parquet and METIS.
+features:
+	cargo check -p local2global --no-default-features $(CARGO_FLAGS)
 
 lint:
 	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings

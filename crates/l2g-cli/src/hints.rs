@@ -98,6 +98,7 @@ fn for_partition_error(error: &PartitionError) -> Option<String> {
         PartitionError::TooLarge { .. } => {
             "rerun with `--set partition.method=fennel`, which has no such limit".into()
         }
+        PartitionError::WithoutMetis => "rerun with `--set partition.method=fennel`".into(),
         PartitionError::Read(error) => return for_read_error(error),
         PartitionError::Labels { .. } => "name a file with `--set partition.file=FILE`".into(),
         PartitionError::Array { .. } | PartitionError::Length { .. } => {

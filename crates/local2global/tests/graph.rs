@@ -3,13 +3,14 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests may fail loudly")]
 
+#[path = "common/tables.rs"]
+mod tables;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use local2global::graph::io::Weights;
 use local2global::graph::labels::{LabelKind, UNKNOWN};
 use local2global::graph::load::{Component, Format, GraphConfig, Loaded, load};
@@ -17,8 +18,8 @@ use local2global::graph::{Duplicates, Features, NodeId};
 use local2global::npy;
 use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
-use parquet::arrow::ArrowWriter;
 use rand::RngExt;
+use tables::{Chunk, Data, edge_table, table};
 
 /// A folder for the files of one test.
 struct Files(tempfile::TempDir);
@@ -47,13 +48,8 @@ impl Files {
         self.put(name, zip.finish().unwrap().into_inner())
     }
 
-    fn table(&self, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
-        let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-        self.put(name, bytes)
+    fn table(&self, name: &str, fields: &str, columns: &[Chunk]) -> PathBuf {
+        self.put(name, table(fields, columns))
     }
 }
 
@@ -116,8 +112,6 @@ fn same_graph_in_all_formats(files: &Files) -> Vec<PathBuf> {
     };
     let mut scipy = csr("");
     scipy.push(("format".into(), raw_npy("|S3", "()", b"csr")));
-    let src: ArrayRef = Arc::new(Int64Array::from(vec![0, 1, 2, 3]));
-    let dst: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 0, 4]));
     vec![
         files.put("a.txt", text),
         files.put("comments.txt", format!("# c\n% d\n\n{text}\n# end")),
@@ -140,7 +134,7 @@ fn same_graph_in_all_formats(files: &Files) -> Vec<PathBuf> {
         files.put("a.tsv", text.replace(' ', "\t")),
         files.put("a.txt.gz", gzip(text.as_bytes())),
         files.put("a.txt.zst", zstd::encode_all(text.as_bytes(), 3).unwrap()),
-        files.table("a.parquet", vec![("src", src), ("dst", dst)]),
+        files.put("a.parquet", edge_table(&[0, 1, 2, 3], &[1, 2, 0, 4])),
         files.array("a.npy", &[2, 4], &[0_i64, 1, 2, 3, 1, 2, 0, 4]),
         files.array("rows.npy", &[4, 2], &[0_u16, 1, 1, 2, 2, 0, 3, 4]),
         archive("gnn.npz", csr("adj_")),
@@ -198,13 +192,13 @@ impl Files {
 #[test]
 fn weights_are_read_from_all_formats_that_have_them() {
     let files = Files::new();
-    let src: ArrayRef = Arc::new(Int64Array::from(vec![0, 1]));
-    let dst: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
-    let weight: ArrayRef = Arc::new(Float64Array::from(vec![0.5, 2.0]));
+    let fields = "REQUIRED INT64 src; REQUIRED INT64 dst; REQUIRED DOUBLE weight;";
+    let columns =
+        [Data::Int64(vec![0, 1]).into(), Data::Int64(vec![1, 2]).into(), Data::Double(vec![0.5, 2.0]).into()];
     let paths = [
         files.put("w.txt", "0 1 0.5\n1 2 2\n"),
         files.put("w.csv", "weight,dst,src\n0.5,1,0\n2,2,1\n"),
-        files.table("w.parquet", vec![("src", src), ("dst", dst), ("weight", weight)]),
+        files.table("w.parquet", fields, &columns),
         files.put("w.jsonl", "{\"u\":0,\"v\":1,\"w\":0.5}\n{\"u\":1,\"v\":2,\"w\":2}\n"),
         files.put(
             "w.graphml",
@@ -241,13 +235,13 @@ fn the_summary_says_where_weights_come_from() {
 #[test]
 fn columns_delimiter_and_weights_are_taken_as_told() {
     let files = Files::new();
-    let column = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
-    let table = vec![("a", column(vec![0, 1])), ("b", column(vec![1, 2])), ("c", column(vec![3, 4]))];
+    let fields = "REQUIRED INT64 a; REQUIRED INT64 b; REQUIRED INT64 c;";
+    let columns = [[0, 1], [1, 2], [3, 4]].map(|values| Data::Int64(values.to_vec()).into());
     let json = "{\"a\":0,\"b\":1,\"c\":3}\n{\"a\":1,\"b\":2,\"c\":4}\n";
     let paths = [
         files.put("c.csv", "a,x,b,c\n0,x,1,3\n1,y,2,4\n"),
         files.put("c.txt", "a:b:c\n0:1:3\n1:2:4\n"),
-        files.table("c.parquet", table),
+        files.table("c.parquet", fields, &columns),
         files.put("c.jsonl", json),
     ];
     for path in paths {
@@ -277,12 +271,11 @@ fn columns_delimiter_and_weights_are_taken_as_told() {
 #[test]
 fn names_are_kept() {
     let files = Files::new();
-    let src: ArrayRef = Arc::new(StringArray::from(vec!["ann", "bob"]));
-    let dst: ArrayRef = Arc::new(StringArray::from(vec!["bob", "Müller, Eve"]));
-    let paths = [
-        files.put("n.csv", "ann,bob\nbob,\"Müller, Eve\"\n"),
-        files.table("n.parquet", vec![("src", src), ("dst", dst)]),
-    ];
+    let columns = [["ann", "bob"], ["bob", "Müller, Eve"]]
+        .map(|names| Data::Bytes(names.map(str::as_bytes).to_vec()).into());
+    let fields = "REQUIRED BYTE_ARRAY src (STRING); REQUIRED BYTE_ARRAY dst (STRING);";
+    let paths =
+        [files.put("n.csv", "ann,bob\nbob,\"Müller, Eve\"\n"), files.table("n.parquet", fields, &columns)];
     for path in paths {
         let graph = read(&path).graph;
         assert_eq!(graph.ids().get(NodeId(0)).to_string(), "ann");
@@ -295,12 +288,15 @@ fn names_are_kept() {
 fn features_and_labels_come_from_files_of_their_own() {
     let files = Files::new();
     let edges = files.put("e.txt", "0 1\n1 2\n");
-    let ids: ArrayRef = Arc::new(Int64Array::from(vec![2, 0, 1]));
-    let a: ArrayRef = Arc::new(Float32Array::from(vec![2.0, 0.0, 1.0]));
-    let b: ArrayRef = Arc::new(Int64Array::from(vec![20, 0, 10]));
+    let fields = "REQUIRED INT64 id; REQUIRED FLOAT a; REQUIRED INT64 b;";
+    let columns = [
+        Data::Int64(vec![2, 0, 1]).into(),
+        Data::Float(vec![2.0, 0.0, 1.0]).into(),
+        Data::Int64(vec![20, 0, 10]).into(),
+    ];
     let features = [
         files.array("x.npy", &[3, 2], &[0.0_f64, 0.0, 1.0, 10.0, 2.0, 20.0]),
-        files.table("x.parquet", vec![("id", ids), ("a", a), ("b", b)]),
+        files.table("x.parquet", fields, &columns),
         files.put("x.csv", "id,a,b\n2,2,20\n0,0,0\n1,1,10\n"),
         files.put("x.tsv", "a\tb\n0\t0\n1\t10\n2\t20\n"),
         files.put("x.txt.gz", gzip(b"a b\n0.0 0\n1.0 10\n2.0 20\n")),
@@ -500,16 +496,17 @@ fn a_zip_bomb_is_refused_before_it_is_unpacked() {
 #[test]
 fn bad_tables_are_named_with_their_column() {
     let files = Files::new();
-    let column = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
-    let missing = files.table("a.parquet", vec![("src", column(vec![1])), ("dest_id", column(vec![2]))]);
+    let one = |values: &[i64]| Chunk::from(Data::Int64(values.to_vec()));
+    let fields = "REQUIRED INT64 src; REQUIRED INT64 dest_id;";
+    let missing = files.table("a.parquet", fields, &[one(&[1]), one(&[2])]);
     assert_eq!(error(&missing), "a.parquet: found no column `dst` among src, dest_id");
-    let negative = files.table("b.parquet", vec![("src", column(vec![1, -2])), ("dst", column(vec![2, 3]))]);
+    let negative = files.put("b.parquet", edge_table(&[1, -2], &[2, 3]));
     assert_eq!(error(&negative), "b.parquet: column `src`: value at row 1: node id -2 is negative");
-    let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
-    let typed = files.table("c.parquet", vec![("src", column(vec![1])), ("dst", floats)]);
-    assert_eq!(error(&typed), "c.parquet: column `dst`: column has type Float64, needed integers or text");
-    let holes: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
-    let empty = files.table("d.parquet", vec![("src", column(vec![1, 2])), ("dst", holes)]);
+    let fields = "REQUIRED INT64 src; REQUIRED DOUBLE dst;";
+    let typed = files.table("c.parquet", fields, &[one(&[1]), Data::Double(vec![0.5]).into()]);
+    assert_eq!(error(&typed), "c.parquet: column `dst`: column has type DOUBLE, needed integers or text");
+    let holes = Chunk { definition: Some(vec![1, 0]), ..one(&[1]) };
+    let empty = files.table("d.parquet", "REQUIRED INT64 src; OPTIONAL INT64 dst;", &[one(&[1, 2]), holes]);
     assert_eq!(error(&empty), "d.parquet: column `dst`: row 1 is empty");
 }
 

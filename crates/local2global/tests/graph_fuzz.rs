@@ -6,20 +6,21 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+#[path = "common/tables.rs"]
+mod tables;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use local2global::graph::io::ReadError;
 use local2global::graph::load::{GraphConfig, Loaded, load};
 use local2global::npy;
 use local2global::progress::Silent;
 use local2global::seed::{Seed, Stage};
-use parquet::arrow::ArrowWriter;
 use rand::RngExt;
+use tables::{Chunk, Data, edge_table, table};
 
 fn npy_bytes<T: npy::Element>(shape: &[usize], values: &[T]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -43,17 +44,6 @@ fn npz_bytes(compression: zip::CompressionMethod) -> Vec<u8> {
         zip.write_all(&bytes).unwrap();
     }
     zip.finish().unwrap().into_inner()
-}
-
-fn parquet_bytes() -> Vec<u8> {
-    let src: ArrayRef = Arc::new(Int64Array::from(vec![0, 1, 2, 0]));
-    let dst: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3, 3]));
-    let batch = RecordBatch::try_from_iter([("src", src), ("dst", dst)]).unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    bytes
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -172,7 +162,27 @@ fn damaged_stored_npz() {
 
 #[test]
 fn damaged_parquet() {
-    survives_damage("a.parquet", &parquet_bytes());
+    survives_damage("a.parquet", &edge_table(&[0, 1, 2, 0], &[1, 2, 3, 3]));
+}
+
+#[test]
+fn damaged_parquet_with_text() {
+    let text = |names: [&'static str; 4]| Chunk::from(Data::Bytes(names.map(str::as_bytes).to_vec()));
+    let dst = Chunk { definition: Some(vec![1; 4]), ..text(["bob", "eve", "ann", "eve"]) };
+    let fields = "REQUIRED BYTE_ARRAY src (STRING); OPTIONAL BYTE_ARRAY dst (STRING);";
+    survives_damage("a.parquet", &table(fields, &[text(["ann", "ann", "bob", "bob"]), dst]));
+}
+
+#[test]
+fn damaged_parquet_with_lists() {
+    let fields = "OPTIONAL GROUP x (LIST) { REPEATED GROUP list { OPTIONAL FLOAT element; } }";
+    let data = Data::Float(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let (definition, repetition) = (Some(vec![3; 6]), Some(vec![0, 1, 0, 1, 0, 1]));
+    let bytes = table(fields, &[Chunk { data, definition, repetition }]);
+    attachment_survives_damage("x.parquet", &bytes, |path| GraphConfig {
+        features: Some(path.to_owned()),
+        ..Default::default()
+    });
 }
 
 #[test]

@@ -9,8 +9,6 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Int64Type};
 use local2global::generate::{BlockModel, ClassFeatures, Generator, Outputs, RingOfCliques, Rmat, generate};
 use local2global::graph::edge_list::EdgeChunk;
 use local2global::graph::features::DenseFeatures;
@@ -190,25 +188,33 @@ fn parquet_tables_come_back() {
 }
 
 fn parquet_edges(path: &Path) -> Vec<Edge> {
-    let file = File::open(path).unwrap();
-    let builder = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-    let mut edges = Vec::new();
-    for batch in builder.build().unwrap() {
-        let batch = batch.unwrap();
-        let text = |name: &str, row: usize| {
-            let column = batch.column_by_name(name).unwrap();
-            match column.as_primitive_opt::<Int64Type>() {
-                Some(integers) => integers.value(row).to_string(),
-                None => column.as_string::<i32>().value(row).to_owned(),
-            }
+    use parquet::file::reader::FileReader;
+    use parquet::file::serialized_reader::SerializedFileReader;
+    use parquet::record::Field;
+
+    let text = |field: &Field| match field {
+        Field::Long(id) => id.to_string(),
+        Field::Str(id) => id.clone(),
+        other => panic!("{other:?}"),
+    };
+    let file = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let rows = file.get_row_iter(None).unwrap().map(Result::unwrap);
+    let edge = |row: parquet::record::Row| {
+        let columns: Vec<(&String, &Field)> = row.get_column_iter().collect();
+        let named = |index: usize, name: &str| {
+            assert_eq!(columns[index].0, name);
+            columns[index].1
         };
-        for row in 0..batch.num_rows() {
-            let weights = batch.column_by_name("weight");
-            let weight = weights.map_or(1.0, |weights| weights.as_primitive::<Float32Type>().value(row));
-            edges.push((text("src", row), text("dst", row), weight));
-        }
-    }
-    edges
+        let weight = match columns.len() {
+            2 => 1.0,
+            _ => match named(2, "weight") {
+                Field::Float(weight) => *weight,
+                other => panic!("{other:?}"),
+            },
+        };
+        (text(named(0, "src")), text(named(1, "dst")), weight)
+    };
+    rows.map(edge).collect()
 }
 
 /// The shape of an array of integers, and its values.

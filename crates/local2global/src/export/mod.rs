@@ -2,7 +2,7 @@
 //!
 //! | format | files | read by |
 //! | --- | --- | --- |
-//! | `parquet` | `id` (int64 or text), `vector` (fixed-size list of f32) | vector stores, DuckDB, polars, pandas |
+//! | `parquet` | `id` (int64 or text), `vector` (list of f32, of fixed size in Arrow) | vector stores, DuckDB, polars, pandas |
 //! | `csv`, `tsv` | a header `id, x0, x1, ...`, a line per node | anything |
 //! | `word2vec` | a line `nodes dim`, then `id x0 x1 ...` | gensim, fastText tools |
 //! | `projector` | a folder: `vectors.tsv`, `metadata.tsv` | TensorBoard's embedding projector |

@@ -8,11 +8,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use arrow_array::RecordBatchReader;
-
 use super::external::Workspace;
 use super::io::{self, Input, Problem, RawEdges, RawEdgesBuilder, RawPairs, ReadError};
 use super::load::{GraphConfig, Loaded, finish};
+use super::table::TableReader;
 use super::{Features, Labels, NodeIds};
 use crate::progress::Progress;
 
@@ -50,7 +49,7 @@ pub enum EdgeArrays<'a> {
         weights: &'a [f32],
     },
     /// A table with the columns `src`, `dst` and perhaps `weight`.
-    Table(Box<dyn RecordBatchReader + Send + 'a>),
+    Table(Box<dyn TableReader + 'a>),
 }
 
 /// Makes the graph of parts in memory, and cleans it.
@@ -89,8 +88,8 @@ pub fn load_arrays(
             check_pairs(sources, targets, weights, num_nodes).map_err(|problem| problem.in_file(name))?;
             (Input::of_edges(raw_edges(sources, targets, weights)), num_nodes)
         }
-        EdgeArrays::Table(mut batches) => {
-            (io::edges_of_batches(name, &mut *batches, &options, progress)?, parts.num_nodes.or(rows))
+        EdgeArrays::Table(mut table) => {
+            (io::edges_of_table(name, &mut *table, &options, progress)?, parts.num_nodes.or(rows))
         }
     };
     let GraphArrays { ids, features, labels, .. } = parts;
@@ -138,12 +137,9 @@ fn raw_edges(sources: &[u64], targets: &[u64], weights: &[f32]) -> RawEdges {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray};
-
     use super::*;
     use crate::graph::NodeId;
+    use crate::graph::table::{Batch, TableColumn, TableError, Values};
     use crate::progress::Silent;
 
     fn pairs<'a>(sources: &'a [u64], targets: &'a [u64], weights: &'a [f32]) -> GraphArrays<'a> {
@@ -175,17 +171,59 @@ mod tests {
         assert!(graph(pairs(&[], &[], &[])).unwrap_err().ends_with("found no edges"));
     }
 
+    /// A table in memory: names and values of columns, one row after the other.
+    struct Columns(Vec<(&'static str, Values)>, std::vec::IntoIter<usize>);
+
+    impl TableReader for Columns {
+        fn column_names(&self) -> Vec<String> {
+            self.0.iter().map(|(name, _)| (*name).to_owned()).collect()
+        }
+
+        fn next_batch(&mut self, columns: &[usize]) -> Result<Option<Batch>, TableError> {
+            let Some(row) = self.1.next() else { return Ok(None) };
+            let one = |column: &usize| TableColumn {
+                values: match &self.0[*column].1 {
+                    Values::Text(texts) => Values::Text([texts.get(row)].into_iter().collect()),
+                    Values::Double(floats) => Values::Double(vec![floats[row]]),
+                    Values::Unsigned(integers) => Values::Unsigned(vec![integers[row]]),
+                    _ => Values::Other,
+                },
+                type_name: "strange".into(),
+                first_null: None,
+            };
+            Ok(Some(Batch { num_rows: 1, columns: columns.iter().map(one).collect() }))
+        }
+    }
+
+    fn graph_of_columns(columns: Vec<(&'static str, Values)>) -> Result<Loaded, String> {
+        let edges = EdgeArrays::Table(Box::new(Columns(columns, vec![0, 1].into_iter())));
+        graph(GraphArrays { edges, num_nodes: None, ids: None, features: None, labels: None })
+    }
+
+    fn text(values: [&str; 2]) -> Values {
+        Values::Text(values.into_iter().collect())
+    }
+
     #[test]
     fn a_table_is_read_by_its_column_names() {
-        let text = |values: [&'static str; 2]| Arc::new(StringArray::from_iter_values(values)) as ArrayRef;
-        let weights = Arc::new(Float64Array::from(vec![1.0, 3.0])) as ArrayRef;
-        let columns = [("weight", weights), ("dst", text(["b", "c"])), ("src", text(["a", "b"]))];
-        let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let schema = batch.schema();
-        let edges = EdgeArrays::Table(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
-        let parts = GraphArrays { edges, num_nodes: None, ids: None, features: None, labels: None };
-        let loaded = graph(parts).unwrap();
+        let weights = Values::Double(vec![1.0, 3.0]);
+        let columns = vec![("weight", weights), ("dst", text(["b", "c"])), ("src", text(["a", "b"]))];
+        let loaded = graph_of_columns(columns).unwrap();
         assert_eq!(loaded.graph.num_edges(), 2);
         assert_eq!(loaded.graph.ids().get(NodeId(1)).to_string(), "b");
+        assert_eq!(loaded.graph.neighbor_weights(NodeId(1)), Some(&[1.0, 3.0][..]));
+    }
+
+    #[test]
+    fn a_bad_column_is_named_with_its_row() {
+        let error = |columns| graph_of_columns(columns).unwrap_err();
+        let negative = Values::Double(vec![1.0, -3.0]);
+        let columns = vec![("src", text(["a", "b"])), ("dst", text(["b", "c"])), ("weight", negative)];
+        let message = "graph in memory: column `weight`: value at row 1: weight -3 is negative";
+        assert_eq!(error(columns), message);
+        let strange = vec![("src", text(["a", "b"])), ("dst", Values::Other)];
+        assert!(error(strange).ends_with("column `dst`: column has type strange, needed integers or text"));
+        let mixed = vec![("src", text(["a", "b"])), ("dst", Values::Unsigned(vec![1, 2]))];
+        assert!(error(mixed).ends_with("needed the same kind of ids as the source column"));
     }
 }

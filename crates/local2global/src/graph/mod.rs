@@ -15,6 +15,8 @@ mod targets;
 
 pub mod ids;
 
+pub mod table;
+
 pub mod features;
 
 pub mod labels;

@@ -15,23 +15,22 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, LargeStringArray, RecordBatch};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::features::{DenseFeatures, SparseFeatures};
 use super::labels::LabelKind;
 use super::load::{GraphSummary, Loaded};
 use super::sample::Pair;
+use super::table::{ColumnData, ParquetTable, ParquetWriter, TableReader, Values, WriterColumn};
 use super::{Features, Graph, GraphError, HeldOut, Labels, NodeIds, StringTable, Targets};
 use crate::npy::{self, Element, NpyError};
 use crate::run_dir::{
     FileError, GraphFolder, move_file, read_json, write_array, write_atomically, write_json,
 };
+
+/// Text ids are written in groups of this many rows.
+const ID_ROWS: usize = 1 << 20;
 
 /// Why a stored graph could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -187,12 +186,13 @@ fn write_ids(folder: &GraphFolder, ids: &NodeIds) -> Result<(), FileError> {
         }),
         NodeIds::Integers(ids) => write_flat(&folder.ids(), ids),
         NodeIds::Strings(table) => write_atomically(&folder.text_ids(), |sink| {
-            let column: ArrayRef = Arc::new(LargeStringArray::from_iter_values(table.iter()));
-            let batch = RecordBatch::try_from_iter([("id", column)]).map_err(std::io::Error::other)?;
-            let mut writer = ArrowWriter::try_new(sink, batch.schema(), None)?;
-            writer.write(&batch)?;
-            writer.close()?;
-            Ok(())
+            let mut writer = ParquetWriter::new(sink, &[WriterColumn::Text("id")])?;
+            for first in (0..table.len()).step_by(ID_ROWS) {
+                let rows = first..(first + ID_ROWS).min(table.len());
+                let ids: Vec<&str> = rows.map(|row| table.get(row)).collect();
+                writer.write_group(&[ColumnData::Text(&ids)])?;
+            }
+            writer.close()
         }),
     }
 }
@@ -299,15 +299,18 @@ fn open_ids(folder: &GraphFolder) -> Result<NodeIds, StoreError> {
         return Ok(NodeIds::Integers(map(&folder.ids())?));
     }
     let file = fs::File::open(&path).map_err(FileError::at("read", &path))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged(&folder.text_ids()))?;
-    let batches = builder.build().map_err(damaged(&folder.text_ids()))?;
+    let mut rows = ParquetTable::open(file).map_err(damaged(&folder.text_ids()))?;
     let mut table = StringTable::new();
-    for batch in batches {
-        let batch = batch.map_err(damaged(&folder.text_ids()))?;
-        let Some(ids) = batch.column(0).as_string_opt::<i64>() else {
-            return Err(damaged(&folder.text_ids())("ids are not text"));
-        };
-        ids.iter().flatten().for_each(|id| table.push(id));
+    while let Some(batch) = rows.next_batch(&[0]).map_err(damaged(&folder.text_ids()))? {
+        for column in batch.columns {
+            match (column.values, column.first_null) {
+                (Values::Text(ids), None) => ids.iter().for_each(|id| table.push(id)),
+                (Values::Text(_), Some(row)) => {
+                    return Err(damaged(&folder.text_ids())(format!("row {row} is empty")));
+                }
+                _ => return Err(damaged(&folder.text_ids())("ids are not text")),
+            }
+        }
     }
     Ok(NodeIds::Strings(table))
 }

@@ -17,6 +17,8 @@ mod write;
 
 pub use element::{Element, Kind};
 pub use header::{ArrayHeader, Dtype};
+#[cfg(feature = "parquet")]
+pub(crate) use read::half_float;
 pub use read::{ArrayReader, open, read};
 pub(crate) use write::header;
 pub use write::{Writer, write};

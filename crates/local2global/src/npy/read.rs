@@ -220,7 +220,7 @@ fn float(dtype: Dtype, bytes: &[u8]) -> f64 {
 }
 
 /// A 16-bit float: sign, 5 bits of exponent, 10 bits of fraction.
-fn half_float(bits: u16) -> f64 {
+pub(crate) fn half_float(bits: u16) -> f64 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let fraction = f64::from(bits & 0x3ff);
     sign * match (bits >> 10) & 0x1f {

@@ -103,7 +103,11 @@ pub enum PartitionError {
 
     /// METIS gave up.
     #[error("METIS failed: {0}")]
-    Metis(::metis::Error),
+    Metis(String),
+
+    /// The feature `metis` was left out.
+    #[error("this program was built without METIS; `fennel` partitions without it")]
+    WithoutMetis,
 
     /// Clusters do not fit the graph.
     #[error("found clusters for {found} nodes, but the graph has {needed}")]

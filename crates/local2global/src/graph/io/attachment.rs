@@ -11,13 +11,14 @@ use rustc_hash::FxHashMap;
 use super::archive::Archive;
 use super::error::{Place, Problem, ReadError};
 use super::node_values::{ID_NAMES, IdValues, NodeNumbers, ValueRow};
-use super::parquet::{Column, Ids, Table};
 use super::source::Source;
 use super::sparse::SparseMatrix;
+use super::table::{Column, Ids, for_each_batch};
 use super::text_features::{self, TextFeatures};
-use super::{Format, ReadOptions, npy, npz};
+use super::{Format, ReadOptions, npy, npz, parquet};
 use crate::graph::features::DenseFeatures;
 use crate::graph::labels::UNKNOWN;
+use crate::graph::table::TableReader;
 use crate::graph::{Features, Labels, NodeId, NodeIds};
 
 /// Features as a file gives them.
@@ -103,39 +104,32 @@ fn npz_features(mut archive: Archive) -> Result<(Option<NodeIds>, Features), Rea
 fn parquet_features(source: Source, limit: u64) -> Result<(Option<NodeIds>, Features), ReadError> {
     let name = source.name().to_owned();
     let path = name.as_path();
-    let table = Table::open(path, source.into_file(limit)?, limit)?;
+    let mut table = parquet::open(path, source, limit)?;
     let names = table.column_names();
     let id_column = names.iter().position(|name| ID_NAMES.contains(&name.as_str()));
-    let value_columns: Vec<usize> = (0..names.len()).filter(|&column| Some(column) != id_column).collect();
     let num_rows = table.num_rows();
     let mut ids = IdCollector::default();
     let mut width = None;
     let mut values: Vec<f32> = Vec::new();
     let mut first_row = 0;
     let all: Vec<usize> = (0..names.len()).collect();
-    table.for_each_batch(&all, |batch| {
-        if let Some(column) = id_column {
-            ids.extend(Column::new(path, &names[column], batch, first_row)?.ids()?);
+    for_each_batch(path, &mut table, &all, |batch| {
+        let mut columns = Vec::new();
+        for (index, column) in batch.columns.into_iter().enumerate() {
+            let column = Column::new(path, &names[index], column, first_row)?;
+            match Some(index) == id_column {
+                true => ids.extend(column.ids()?),
+                false => columns.push(column),
+            }
         }
-        let (batch_width, batch_values) = match value_columns[..] {
-            [only] if batch.column(only).data_type().is_nested() => {
-                Column::new(path, &names[only], batch, first_row)?.vectors()?
-            }
-            _ => {
-                let columns = value_columns
-                    .iter()
-                    .map(|&column| Column::new(path, &names[column], batch, first_row)?.floats())
-                    .collect::<Result<Vec<_>, _>>()?;
-                (columns.len(), interleaved(&columns, batch.num_rows()))
-            }
-        };
+        let (batch_width, batch_values) = joined(columns, batch.num_rows)?;
         let needed = *width.get_or_insert(batch_width);
         if needed != batch_width {
             let problem = Problem::Fields { needed: needed.to_string(), found: batch_width };
             return Err(problem.in_file(path));
         }
         values.extend(batch_values);
-        first_row += batch.num_rows();
+        first_row += batch.num_rows;
         Ok(())
     })?;
     let dense = DenseFeatures::new(num_rows, width.unwrap_or(0), values.into());
@@ -143,9 +137,14 @@ fn parquet_features(source: Source, limit: u64) -> Result<(Option<NodeIds>, Feat
     Ok((id_column.map(|_| ids.finish()), Features::Dense(features)))
 }
 
-/// Columns of numbers as rows.
-fn interleaved(columns: &[Vec<f32>], num_rows: usize) -> Vec<f32> {
-    (0..num_rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect()
+/// One column of lists, or columns of numbers, as rows; and the length of a row.
+fn joined(mut columns: Vec<Column<'_>>, num_rows: usize) -> Result<(usize, Vec<f32>), ReadError> {
+    if columns.len() == 1 {
+        return columns.remove(0).vectors();
+    }
+    let columns = columns.into_iter().map(Column::floats).collect::<Result<Vec<_>, _>>()?;
+    let rows = (0..num_rows).flat_map(|row| columns.iter().map(move |column| column[row]));
+    Ok((columns.len(), rows.collect()))
 }
 
 /// Ids of several batches, all integers or all text.
@@ -201,7 +200,7 @@ pub(crate) fn read_labels(path: &Path, options: &ReadOptions) -> Result<LabelTab
 fn parquet_labels(source: Source, limit: u64) -> Result<LabelTable, ReadError> {
     let name = source.name().to_owned();
     let path = name.as_path();
-    let table = Table::open(path, source.into_file(limit)?, limit)?;
+    let mut table = parquet::open(path, source, limit)?;
     let names = table.column_names();
     let column = |known: &[&str]| {
         let found = names.iter().position(|name| known.contains(&name.as_str()));
@@ -213,10 +212,15 @@ fn parquet_labels(source: Source, limit: u64) -> Result<LabelTable, ReadError> {
     let mut ids = IdCollector::default();
     let mut classes = Vec::new();
     let mut first_row = 0;
-    table.for_each_batch(&[id, label], |batch| {
-        ids.extend(Column::new(path, &names[id], batch, first_row)?.ids()?);
-        classes.extend(Column::new(path, &names[label], batch, first_row)?.strings()?);
-        first_row += batch.num_rows();
+    for_each_batch(path, &mut table, &[id, label], |batch| {
+        for (index, column) in [id, label].into_iter().zip(batch.columns) {
+            let column = Column::new(path, &names[index], column, first_row)?;
+            match index == id {
+                true => ids.extend(column.ids()?),
+                false => classes.extend(column.strings()?),
+            }
+        }
+        first_row += batch.num_rows;
         Ok(())
     })?;
     let ids = ids.finish();

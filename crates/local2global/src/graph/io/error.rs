@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Format;
 use crate::graph::external::ExternalError;
 use crate::graph::features::FeatureError;
+use crate::graph::table::TableError;
 use crate::npy::NpyError;
 
 /// Why a graph, its features or its labels could not be read.
@@ -88,6 +89,9 @@ pub enum Problem {
 
     #[error("file is cut off or damaged: {0}")]
     Damaged(String),
+
+    #[error("this program was built without Parquet")]
+    WithoutParquet,
 
     #[error("line is longer than {limit} bytes")]
     LongLine { limit: usize },
@@ -196,6 +200,15 @@ pub enum Problem {
 
     #[error("says nothing about {missing} of {total} nodes, the first of them `{first}`")]
     Incomplete { missing: usize, total: usize, first: String },
+}
+
+impl From<TableError> for Problem {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Damaged(message) => Self::Damaged(message),
+            TableError::WithoutParquet => Self::WithoutParquet,
+        }
+    }
 }
 
 impl Problem {

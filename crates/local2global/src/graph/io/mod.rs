@@ -40,6 +40,8 @@ mod source;
 
 mod sparse;
 
+mod table;
+
 mod text;
 
 mod text_features;
@@ -57,9 +59,9 @@ pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels
 pub(crate) use columns::ColumnOptions;
 pub(crate) use node_values::{NodeValues, ValueRow};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
-pub(crate) use parquet::edges_of_batches;
 pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs, SpillOptions};
 pub(crate) use source::{is_standard_input, is_stream};
+pub(crate) use table::edges_of_table;
 pub(crate) use text::parse::check_weight;
 
 use super::{Features, Labels, NodeIds};
@@ -207,6 +209,16 @@ pub(crate) struct ReadOptions {
 impl ReadOptions {
     pub(crate) fn limit(&self) -> u64 {
         self.max_bytes.or_else(crate::memory::total_bytes).unwrap_or(u64::MAX)
+    }
+
+    /// As [`ReadOptions::limit`], for edges that are read piece by piece: those that do not fit go to
+    /// disk, if there is a place for them.
+    fn edge_limit(&self) -> u64 {
+        match (self.max_bytes, self.spill.workspace.limit) {
+            (None, u64::MAX) => self.limit(),
+            (None, _) => u64::MAX,
+            (Some(max_bytes), _) => max_bytes,
+        }
     }
 
     /// Checks that what the user says about the file means something in its format.

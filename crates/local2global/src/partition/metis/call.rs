@@ -1,49 +1,16 @@
-//! Multilevel k-way partitioning by METIS.
-//!
-//! METIS contracts heavy edges until the graph is small, splits that, and refines the
-//! split while it undoes the contraction. It minimises the weight of the cut edges
-//! under a bound on the size of clusters. The original C code is compiled by Cargo.
-//!
-//! METIS weighs edges with integers; other weights are scaled, so that their sum uses
-//! up to 30 bits and none becomes zero. It draws from the C library's generator, seeded
-//! anew for each call. That generator and the signal handlers METIS installs belong to
-//! the whole process, so calls wait for each other; the answer depends on the seed
-//! alone, on one platform.
-//!
-//! Cost: `O(m)` time and memory; 4 bytes an entry are copied for METIS.
-//!
-//! Source: Karypis, Kumar, "A fast and high quality multilevel scheme for partitioning
-//! irregular graphs", SIAM J. Sci. Comput. 20, 1998.
+//! Calls into METIS.
 
 use std::sync::{Mutex, PoisonError};
 
 use ::metis::{Idx, option};
 use rand::Rng;
-use serde::{Deserialize, Serialize};
 
-use super::{Partition, PartitionError, PartitionTask, Partitioner};
+use super::Metis;
 use crate::graph::{Graph, NodeId};
+use crate::partition::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::seed::Stage;
 
-/// The settings of METIS.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Metis {
-    /// How much larger than the mean a cluster may become: 0.03 is 3 %.
-    ///
-    /// METIS treats it as a strong wish, not as a promise.
-    pub imbalance: f64,
-    /// How many partitions are made, of which the best is kept.
-    pub attempts: usize,
-}
-
-impl Default for Metis {
-    fn default() -> Self {
-        Self { imbalance: 0.03, attempts: 1 }
-    }
-}
-
-/// Held while METIS runs: see the notes on shared state above.
+/// Held while METIS runs: see the notes on shared state in the module above.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Partitioner for Metis {
@@ -54,7 +21,7 @@ impl Partitioner for Metis {
         let mut clusters: Vec<Idx> = vec![0; graph.num_nodes()];
         let mut problem =
             ::metis::Graph::new(1, int("clusters", num_clusters)?, &rows.offsets, &rows.targets)
-                .map_err(|error| PartitionError::Metis(error.into()))?
+                .map_err(|error| PartitionError::Metis(::metis::Error::from(error).to_string()))?
                 .set_option(option::Seed((seed.stream(Stage::Partition, 0).next_u32() >> 1) as Idx))
                 .set_option(option::NCuts(int("attempts", self.attempts.max(1))?))
                 .set_option(option::UFactor(self.thousandths()?));
@@ -66,7 +33,7 @@ impl Partitioner for Metis {
         let outcome = problem.part_kway(&mut clusters);
         handlers.restore();
         drop(guard);
-        outcome.map_err(PartitionError::Metis)?;
+        outcome.map_err(|error| PartitionError::Metis(error.to_string()))?;
         progress.end();
         Ok(Partition::from_labels(clusters.into_iter().map(|cluster| cluster as u32).collect()))
     }
