@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use local2global::config::{Config, Preset};
 use local2global::memory::ByteSize;
 use local2global::run_dir::RunDir;
 use local2global::seed::Seed;
 
+use crate::choice::choice;
 use crate::output::{Log, Output};
 use crate::progress::Terminal;
 use crate::signals;
@@ -63,17 +64,10 @@ pub(crate) struct CommonArgs {
     pub(crate) quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PresetArg {
-    /// VGAE on every patch, overlaps and alignment as in the paper
-    Paper,
-}
-
-impl From<PresetArg> for Preset {
-    fn from(preset: PresetArg) -> Self {
-        match preset {
-            PresetArg::Paper => Self::Paper,
-        }
+choice! {
+    pub(crate) PresetArg for Preset {
+        /// VGAE on every patch, overlaps and alignment as in the paper
+        Paper,
     }
 }
 

@@ -6,9 +6,13 @@
 
 mod advice;
 
+mod choice;
+
 mod commands;
 
 mod context;
+
+mod cost;
 
 mod hints;
 

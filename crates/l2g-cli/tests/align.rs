@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::Output;
 
 use local2global::align::Transforms;
 use local2global::align::files::read_transforms;
@@ -12,22 +13,9 @@ use local2global::npy;
 use local2global::run_dir::write_array;
 use serde_json::Value;
 
+use common::{Folder, assert_refused, json, l2g, text};
+
 const DIM: usize = 2;
-
-fn l2g(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-    command.current_dir(folder).env_remove("L2G_DATA").args(arguments).output().unwrap()
-}
-
-fn json(folder: &Path, arguments: &[&str]) -> Value {
-    let output = l2g(folder, arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// Where node `id` truly lies.
 fn truth(id: u64) -> [f64; DIM] {
@@ -49,12 +37,12 @@ fn write_patch(folder: &Path, name: &str, nodes: &[u64], angle: f64, shift: f64)
 }
 
 /// Three patches in a row, of nodes whose ids are large and have gaps.
-fn prepared() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn prepared() -> Folder {
+    let folder = Folder::new();
     let ids = |range: std::ops::Range<u64>| range.map(|k| 7 * k + 100).collect::<Vec<_>>();
-    write_patch(folder.path(), "alice", &ids(0..20), 0.3, 5.0);
-    write_patch(folder.path(), "bob", &ids(12..35), 2.0, -1.0);
-    write_patch(folder.path(), "carol", &ids(25..40), -1.0, 40.0);
+    write_patch(&folder, "alice", &ids(0..20), 0.3, 5.0);
+    write_patch(&folder, "bob", &ids(12..35), 2.0, -1.0);
+    write_patch(&folder, "carol", &ids(25..40), -1.0, 40.0);
     folder
 }
 
@@ -75,8 +63,7 @@ fn distance_error(folder: &Path) -> f64 {
 
 #[test]
 fn patches_from_anywhere_are_stitched_under_their_own_ids() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let found = json(folder, &ALIGN);
     assert_eq!((&found["patches"], &found["patch_edges"], &found["dim"]), (&3.into(), &2.into(), &2.into()));
     assert!(found["misfit_after"].as_f64().unwrap() < 1e-6, "{found}");
@@ -90,26 +77,19 @@ fn patches_from_anywhere_are_stitched_under_their_own_ids() {
 
 #[test]
 fn only_given_pairs_are_used() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     write_array(&folder.join("edges.npy"), &[2, 2], &[0_u64, 1, 1, 2]).unwrap();
     let found = json(folder, &[&ALIGN[..], &["--edges", "edges.npy"]].concat());
     assert_eq!(found["patch_edges"], 2);
     write_array(&folder.join("edges.npy"), &[2, 2], &[0_u64, 1, 0, 2]).unwrap();
     let output = l2g(folder, &[&ALIGN[..], &["--edges", "edges.npy"]].concat());
-    assert_eq!(output.status.code(), Some(1));
-    let told = stderr(&output);
-    assert!(
-        told.contains("patches `alice` and `carol` share 0 nodes; aligning in 2 dimensions needs 3"),
-        "{told}"
-    );
-    assert!(told.contains("hint: "), "{told}");
+    let share = "patches `alice` and `carol` share 0 nodes; aligning in 2 dimensions needs 3";
+    assert_refused(&output, &[share, "hint: "]);
 }
 
 #[test]
 fn a_changed_patch_is_put_into_the_finished_frame() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     json(folder, &ALIGN);
     // Carol trains again: other coordinates, and three nodes more.
     let ids: Vec<u64> = (25..43).map(|k| 7 * k + 100).collect();
@@ -119,25 +99,18 @@ fn a_changed_patch_is_put_into_the_finished_frame() {
     assert!(report["moved_most"].as_f64().unwrap() < 1e-3, "{report}");
     assert!(distance_error(folder) < 1e-3);
     let output = l2g(folder, &[&ALIGN[..], &["--update", "dave"]].concat());
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("no patch named `dave`"), "{}", stderr(&output));
+    assert_refused(&output, &["no patch named `dave`"]);
     // Dave in the place of Bob: as many patches, but the frame is that of others.
     for kind in ["nodes", "coords"] {
         fs::rename(folder.join(kind).join("bob.npy"), folder.join(kind).join("dave.npy")).unwrap();
     }
     let output = l2g(folder, &[&ALIGN[..], &["--update", "dave"]].concat());
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("names patch `bob`, which is not there any more"),
-        "{}",
-        stderr(&output)
-    );
+    assert_refused(&output, &["names patch `bob`, which is not there any more"]);
 }
 
 #[test]
 fn an_update_keeps_the_settings_of_its_frame() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     json(folder, &[&ALIGN[..], &["--set", "align.rotate=false", "--set", "align.weights=robust"]].concat());
     let record = || -> Value {
         serde_json::from_slice(&fs::read(folder.join("out/alignment.json")).unwrap()).unwrap()
@@ -168,8 +141,7 @@ fn an_update_keeps_the_settings_of_its_frame() {
 
 #[test]
 fn coordinates_that_have_collapsed_are_named_and_not_praised() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     for (name, rows) in [("alice", 20), ("carol", 15)] {
         let path = folder.join(format!("coords/{name}.npy"));
         write_array(&path, &[rows, DIM], &vec![0.0; rows * DIM]).unwrap();
@@ -206,12 +178,12 @@ fn bad_input_names_the_patch() {
     ];
     for (case, (damage, expected)) in damages.into_iter().enumerate() {
         let folder = prepared();
-        damage(folder.path());
-        let output = l2g(folder.path(), &ALIGN);
+        damage(&folder);
+        let output = l2g(&folder, &ALIGN);
         assert_eq!(output.status.code(), Some(1), "case {case}");
-        let told = stderr(&output);
+        let told = text(&output);
         assert!(told.contains(expected), "case {case}: {told}");
-        assert!(!folder.path().join("out/embedding.npy").exists(), "case {case}");
+        assert!(!folder.join("out/embedding.npy").exists(), "case {case}");
     }
 }
 
@@ -219,6 +191,6 @@ fn bad_input_names_the_patch() {
 fn arguments_that_do_not_go_together_are_wrong_usage() {
     let folder = prepared();
     for arguments in [&["align"][..], &["align", "--nodes", "nodes"], &["align", "run", "--nodes", "nodes"]] {
-        assert_eq!(l2g(folder.path(), arguments).status.code(), Some(2), "{arguments:?}");
+        assert_eq!(l2g(&folder, arguments).status.code(), Some(2), "{arguments:?}");
     }
 }

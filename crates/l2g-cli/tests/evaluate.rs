@@ -2,23 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+mod common;
+
 use std::fs;
-use std::path::Path;
-use std::process::Output;
 
 use local2global::npy;
 use local2global::run_dir::write_array;
 use serde_json::Value;
 
-struct Run {
-    folder: tempfile::TempDir,
-}
+use common::{Folder, result, text};
 
-impl Run {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
+impl Folder {
     /// Cora with a tenth of its edges held out, embedded fast and stitched.
     fn of_cora() -> Self {
         let run = Self::new();
@@ -27,38 +21,14 @@ impl Run {
         run
     }
 
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Runs `l2g` inside the folder of the test.
-    fn l2g(&self, arguments: &[&str]) -> Output {
-        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-        command.current_dir(self.path()).env_remove("L2G_DATA").args(arguments).output().unwrap()
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.l2g(arguments);
-        assert!(output.status.success(), "{}", stderr(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
     fn scores(&self) -> Vec<u8> {
-        fs::read(self.path().join("run/6-evaluation/scores.json")).unwrap()
+        fs::read(self.join("run/6-evaluation/scores.json")).unwrap()
     }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
 fn all_tasks_are_scored_and_stitching_beats_no_transforms() {
-    let run = Run::of_cora();
+    let run = Folder::of_cora();
     let found = run.json(&["evaluate", "run", "--seed", "3", "--json"]);
     let number = |path: &str| found.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}"));
     assert_eq!(found["reconstruction"]["edges"], 4562);
@@ -84,7 +54,7 @@ fn all_tasks_are_scored_and_stitching_beats_no_transforms() {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
-    let run = Run::of_cora();
+    let run = Folder::of_cora();
     let scores = |threads, seed| {
         run.json(&["evaluate", "run", "--threads", threads, "--seed", seed, "--samples", "2000", "--json"]);
         run.scores()
@@ -96,30 +66,29 @@ fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
 
 #[test]
 fn held_out_pairs_are_saved_and_not_in_the_graph() {
-    let run = Run::new();
+    let run = Folder::new();
     let summary = run.json(&["graph", "cora", "--out", "run", "--hold-out", "0.2", "--json"]);
     assert_eq!((&summary["held_out_edges"], &summary["edges"]), (&1014.into(), &4055.into()));
-    let pairs = |name: &str| npy::read::<u64>(&run.path().join("run/1-graph").join(name)).unwrap();
+    let pairs = |name: &str| npy::read::<u64>(&run.join("run/1-graph").join(name)).unwrap();
     assert_eq!(pairs("held_out_edges.npy").shape, [1014, 2]);
     assert_eq!(pairs("held_out_non_edges.npy").shape, [1014, 2]);
     let first = pairs("held_out_edges.npy");
-    let table = stdout(&run.l2g(&["graph", "cora", "--out", "run", "--set", "graph.hold_out=0.2"]));
+    let table = result(&run.l2g(&["graph", "cora", "--out", "run", "--set", "graph.hold_out=0.2"]));
     assert!(table.contains("held out     1 014 edges, for link prediction"), "{table}");
     assert_eq!(pairs("held_out_edges.npy"), first);
     run.json(&["graph", "cora", "--out", "run", "--json"]);
-    assert!(!run.path().join("run/1-graph/held_out_edges.npy").exists());
+    assert!(!run.join("run/1-graph/held_out_edges.npy").exists());
 }
 
 #[test]
 fn a_full_embedding_and_a_given_split_are_used() {
-    let run = Run::of_cora();
-    let stitched = npy::read::<f32>(&run.path().join("run/5-alignment/embedding.npy")).unwrap();
-    let full = run.path().join("run/6-evaluation/full.npy");
+    let run = Folder::of_cora();
+    let stitched = npy::read::<f32>(&run.join("run/5-alignment/embedding.npy")).unwrap();
+    let full = run.join("run/6-evaluation/full.npy");
     write_array(&full, &stitched.shape, &stitched.values).unwrap();
-    let ids = npy::read::<u64>(&run.path().join("run/1-graph/ids.npy")).unwrap();
+    let ids = npy::read::<u64>(&run.join("run/1-graph/ids.npy")).unwrap();
     let line = |(row, id): (usize, &u64)| format!("{id},{}\n", if row % 3 == 0 { "train" } else { "test" });
-    fs::write(run.path().join("split.csv"), ids.values.iter().enumerate().map(line).collect::<String>())
-        .unwrap();
+    fs::write(run.join("split.csv"), ids.values.iter().enumerate().map(line).collect::<String>()).unwrap();
     write_array(&full.with_file_name("untrained.npy"), &stitched.shape, &stitched.values).unwrap();
     let found = run.json(&["evaluate", "run", "--split", "split.csv", "--json"]);
     assert_eq!(found["auc"]["full"], found["auc"]["l2g"]);
@@ -131,10 +100,10 @@ fn a_full_embedding_and_a_given_split_are_used() {
 
 #[test]
 fn people_read_a_table() {
-    let run = Run::of_cora();
+    let run = Folder::of_cora();
     let output = run.l2g(&["evaluate", "run", "--samples", "1000", "--repeats", "2"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let table = stdout(&output);
+    assert!(output.status.success(), "{}", text(&output));
+    let table = result(&output);
     for text in [
         "reconstruction                      AUC    AP",
         "                 stitched           0.",
@@ -154,13 +123,13 @@ fn people_read_a_table() {
 
 #[test]
 fn errors_come_with_a_hint() {
-    let run = Run::new();
+    let run = Folder::new();
     let ring: String = (0..400).map(|node| format!("{node} {}\n", (node + 1) % 400)).collect();
-    fs::write(run.path().join("ring.txt"), ring).unwrap();
+    fs::write(run.join("ring.txt"), ring).unwrap();
     let message = |code, arguments: &[&str]| {
         let output = run.l2g(arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
-        stderr(&output)
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output));
+        text(&output)
     };
     insta::assert_snapshot!(message(1, &["graph", "ring.txt", "--hold-out", "0.5", "--quiet"]));
     insta::assert_snapshot!(message(2, &["graph", "ring.txt", "--hold-out", "1"]));
@@ -176,5 +145,5 @@ fn errors_come_with_a_hint() {
 
 #[test]
 fn help_teaches() {
-    insta::assert_snapshot!(stdout(&Run::new().l2g(&["evaluate", "--help"])));
+    insta::assert_snapshot!(result(&Folder::new().l2g(&["evaluate", "--help"])));
 }

@@ -2,35 +2,23 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::Output;
 
 use serde_json::Value;
 
-fn l2g(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-    command.current_dir(folder).env_remove("L2G_DATA").args(arguments).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(folder: &Path, arguments: &[&str]) -> Value {
-    let output = l2g(folder, arguments);
-    assert!(output.status.success(), "{}", stderr(&output));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
+use common::{Folder, json, l2g, result, text};
 
 /// A folder with a graph of 240 nodes, and settings that make short work of it.
-fn prepared() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+fn prepared() -> Folder {
+    let folder = Folder::new();
     let model = ["generate", "block-model", "--nodes", "240", "--communities", "4", "--mixing", "0.1"];
-    json(folder.path(), &[&model[..], &["--features", "20", "--out", "blocks.npz", "--json"]].concat());
+    folder.json(&[&model[..], &["--features", "20", "--out", "blocks.npz", "--json"]].concat());
     let settings =
         "[partition]\nclusters = 4\n[embed]\nepochs = 3\n[experiment]\ndims = [4, 2]\nruns = 2\nsplits = 0\n";
-    fs::write(folder.path().join("short.toml"), settings).unwrap();
+    fs::write(folder.join("short.toml"), settings).unwrap();
     folder
 }
 
@@ -39,14 +27,14 @@ const EXPERIMENT: [&str; 4] = ["experiment", "blocks.npz", "--config", "short.to
 #[test]
 fn the_comparison_lies_in_the_folder_and_is_printed() {
     let folder = prepared();
-    let output = l2g(folder.path(), &EXPERIMENT);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let out = folder.path().join("runs/blocks-experiment");
+    let output = folder.l2g(&EXPERIMENT);
+    assert!(output.status.success(), "{}", text(&output));
+    let out = folder.join("runs/blocks-experiment");
     let table = fs::read_to_string(out.join("table.md")).unwrap();
     assert_eq!(table.lines().count(), 4);
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(printed.starts_with(&table) && !stderr(&output).contains(&table), "{printed}");
-    assert!(stderr(&output).contains("\nd = 4: full 0."), "{}", stderr(&output));
+    let printed = result(&output);
+    assert!(printed.starts_with(&table) && !text(&output).contains(&table), "{printed}");
+    assert!(text(&output).contains("\nd = 4: full 0."), "{}", text(&output));
     let scores: Value = serde_json::from_slice(&fs::read(out.join("scores.json")).unwrap()).unwrap();
     assert_eq!((&scores["graph"], &scores["runs"]), (&"blocks.npz".into(), &2.into()));
     assert_eq!((&scores["paper"]["cover"], &scores["ours"]["cover"]), (&"nodes".into(), &"auto".into()));
@@ -60,9 +48,9 @@ fn a_rerun_keeps_what_is_there_and_gives_the_same_bytes_on_any_number_of_threads
     let folder = prepared();
     let run = |threads: &str, out: &str| {
         let more = ["--out", out, "--threads", threads, "--json", "--quiet"];
-        json(folder.path(), &[&EXPERIMENT[..], &more].concat())
+        folder.json(&[&EXPERIMENT[..], &more].concat())
     };
-    let bytes = |out: &str, file: &str| fs::read(folder.path().join(out).join(file)).unwrap();
+    let bytes = |out: &str, file: &str| fs::read(folder.join(out).join(file)).unwrap();
     let first = run("1", "one");
     assert!(first["embedded"].as_u64().unwrap() > 2);
     let again = run("1", "one");
@@ -75,14 +63,14 @@ fn a_rerun_keeps_what_is_there_and_gives_the_same_bytes_on_any_number_of_threads
     }
     // The settings that were written repeat the experiment, flags included.
     let repeated = ["experiment", "--config", "one/run.toml", "--out", "one", "--json", "--quiet"];
-    assert_eq!(json(folder.path(), &repeated)["embedded"], 0);
+    assert_eq!(folder.json(&repeated)["embedded"], 0);
 }
 
 #[test]
 fn flags_take_the_place_of_settings() {
     let folder = prepared();
     let more = ["--dims", "3", "--runs", "1", "--set", "embed.method=spectral", "--json", "--quiet"];
-    let found = json(folder.path(), &[&EXPERIMENT[..], &more].concat());
+    let found = folder.json(&[&EXPERIMENT[..], &more].concat());
     assert_eq!((&found["runs"], &found["method"]), (&1.into(), &"spectral".into()));
     assert_eq!(found["rows"].as_array().unwrap().len(), 1);
     assert_eq!(found["rows"][0]["dim"], 3);
@@ -94,9 +82,9 @@ fn splits_add_panels_and_a_rerun_keeps_them() {
     let folder = prepared();
     let run = |threads: &str, out: &str| {
         let more = ["--splits", "2", "--set", "embed.method=hops", "--out", out, "--threads", threads];
-        json(folder.path(), &[&EXPERIMENT[..], &more, &["--json", "--quiet"]].concat())
+        folder.json(&[&EXPERIMENT[..], &more, &["--json", "--quiet"]].concat())
     };
-    let bytes = |out: &str, file: &str| fs::read(folder.path().join(out).join(file)).unwrap();
+    let bytes = |out: &str, file: &str| fs::read(folder.join(out).join(file)).unwrap();
     let first = run("2", "one");
     let results = ["scores.json", "table.md", "figure.svg"];
     let before = results.map(|file| bytes("one", file));
@@ -129,15 +117,14 @@ fn splits_add_panels_and_a_rerun_keeps_them() {
 /// The scores of a run, and those of a split, for methods with a common frame and without.
 #[test]
 fn ours_is_what_a_run_does() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let read = |file: &str| fs::read(folder.join(file)).unwrap();
     for method in ["auto", "hops", "walks", "both", "vgae", "spectral"] {
         let set = format!("embed.method={method}");
         let common = ["blocks.npz", "--config", "short.toml", "--set", &set, "--quiet"];
         let run = |more: &[&str]| {
             let output = l2g(folder, &[&["run"], &common[..], &["--set", "embed.dim=4"], more].concat());
-            assert!(output.status.success(), "{method}: {}", stderr(&output));
+            assert!(output.status.success(), "{method}: {}", text(&output));
         };
         let out = format!("{method}-experiment");
         let found = json(
@@ -173,8 +160,8 @@ fn ours_is_what_a_run_does() {
 fn what_cannot_be_compared_is_refused_before_training() {
     let folder = prepared();
     let failed = |more: &[&str]| {
-        let output = l2g(folder.path(), &[&EXPERIMENT[..], more].concat());
-        (output.status.code(), stderr(&output))
+        let output = folder.l2g(&[&EXPERIMENT[..], more].concat());
+        (output.status.code(), text(&output))
     };
     assert_eq!(failed(&["--dims", "0"]).0, Some(2));
     assert_eq!(failed(&["--dims", "2,x"]).0, Some(2));
@@ -184,30 +171,25 @@ fn what_cannot_be_compared_is_refused_before_training() {
     let (code, message) = failed(&["--set", "embed.method=given", "--set", "embed.coordinates=x"]);
     assert_eq!(code, Some(2));
     insta::assert_snapshot!(message);
-    assert!(!folder.path().join("runs/blocks-experiment/d=002").exists());
+    assert!(!folder.join("runs/blocks-experiment/d=002").exists());
 }
 
 #[test]
 fn help_teaches() {
-    let output = l2g(Path::new("."), &["experiment", "--help"]);
-    insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
+    insta::assert_snapshot!(result(&l2g(Path::new("."), &["experiment", "--help"])));
 }
 
 #[test]
 fn an_experiment_that_is_refused_leaves_its_settings() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let l2g = |arguments: &[&str]| {
-        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-        command.current_dir(folder).args(arguments).output().unwrap()
-    };
+    let folder = Folder::new();
+    let l2g = |arguments: &[&str]| folder.l2g(arguments);
     let usual = ["experiment", "cora", "--runs", "1", "--out", "exp", "--quiet"];
     let usual = [&usual[..], &["--set", "embed.method=spectral", "--set", "partition.clusters=3"]].concat();
     assert!(l2g(&[&usual[..], &["--dims", "2"]].concat()).status.success());
-    let settings = std::fs::read(folder.join("exp/run.toml")).unwrap();
+    let settings = fs::read(folder.join("exp/run.toml")).unwrap();
     assert_eq!(l2g(&[&usual[..], &["--dims", "1000000"]].concat()).status.code(), Some(1));
-    assert!(std::fs::read(folder.join("exp/run.toml")).unwrap() == settings);
-    std::fs::create_dir(folder.join("exp/3-patches")).unwrap();
+    assert!(fs::read(folder.join("exp/run.toml")).unwrap() == settings);
+    fs::create_dir(folder.join("exp/3-patches")).unwrap();
     let output = l2g(&[&usual[..], &["--dims", "2"]].concat());
     assert_eq!(output.status.code(), Some(2));
 }

@@ -2,40 +2,35 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+mod common;
+
 use std::fs;
-use std::path::Path;
-use std::process::Output;
 
-use serde_json::Value;
-
-/// Runs `l2g` inside a folder.
-fn l2g(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-    command.current_dir(folder).args(arguments).output().unwrap()
-}
-
-fn json(folder: &Path, arguments: &[&str]) -> Value {
-    let output = l2g(folder, arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
+use common::{Folder, result, text};
 
 /// The exit code, and what people read.
-fn failure(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = l2g(folder, arguments);
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+fn failure(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = folder.l2g(arguments);
+    (output.status.code(), text(&output))
 }
 
 #[test]
 fn a_generated_graph_is_read_back_from_every_format() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for name in ["g.txt", "g.csv.gz", "g.tsv.zst", "g.parquet", "g.npy", "g.npz", "g.mtx"] {
-        let made = json(
-            folder.path(),
-            &["generate", "block-model", "--nodes", "500", "--out", name, "--seed", "3", "--json"],
-        );
+        let made = folder.json(&[
+            "generate",
+            "block-model",
+            "--nodes",
+            "500",
+            "--out",
+            name,
+            "--seed",
+            "3",
+            "--json",
+        ]);
         assert_eq!((&made["nodes"], &made["classes"]), (&500.into(), &10.into()));
-        let read = json(folder.path(), &["graph", name, "--component", "all", "--json", "--out", "run"]);
+        let read = folder.json(&["graph", name, "--component", "all", "--json", "--out", "run"]);
         assert_eq!(read["edges"], made["edges"], "{name}");
         assert_eq!(read["dropped"]["edges"], 0, "{name}");
     }
@@ -43,15 +38,14 @@ fn a_generated_graph_is_read_back_from_every_format() {
 
 #[test]
 fn features_and_labels_are_read_back_from_one_file_and_from_three() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let ring = ["generate", "ring-of-cliques", "--features", "300", "--json", "--out"];
-    json(folder.path(), &[&ring[..], &["ring.npz"]].concat());
-    let one = json(folder.path(), &["graph", "ring.npz", "--json"]);
+    folder.json(&[&ring[..], &["ring.npz"]].concat());
+    let one = folder.json(&["graph", "ring.npz", "--json"]);
     let extra = ["--features-out", "x.npz", "--labels-out", "y.csv"];
-    let made = json(folder.path(), &[&ring[..], &["ring.csv"], &extra[..]].concat());
+    let made = folder.json(&[&ring[..], &["ring.csv"], &extra[..]].concat());
     assert_eq!(made["files"], serde_json::json!(["ring.csv", "x.npz", "y.csv"]));
-    let three =
-        json(folder.path(), &["graph", "ring.csv", "--features", "x.npz", "--labels", "y.csv", "--json"]);
+    let three = folder.json(&["graph", "ring.csv", "--features", "x.npz", "--labels", "y.csv", "--json"]);
     for key in ["nodes", "edges", "features", "classes"] {
         assert_eq!(one[key], three[key], "{key}");
     }
@@ -60,14 +54,21 @@ fn features_and_labels_are_read_back_from_one_file_and_from_three() {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     for kind in ["rmat", "geometric"] {
         let bytes = |threads: &str, seed: &str| {
-            json(
-                folder.path(),
-                &["generate", kind, "--out", "g.txt", "--threads", threads, "--seed", seed, "--json"],
-            );
-            fs::read(folder.path().join("g.txt")).unwrap()
+            folder.json(&[
+                "generate",
+                kind,
+                "--out",
+                "g.txt",
+                "--threads",
+                threads,
+                "--seed",
+                seed,
+                "--json",
+            ]);
+            fs::read(folder.join("g.txt")).unwrap()
         };
         assert_eq!(bytes("1", "7"), bytes("2", "7"), "{kind}");
         assert_ne!(bytes("1", "7"), bytes("1", "8"), "{kind}");
@@ -76,21 +77,20 @@ fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
 
 #[test]
 fn wrong_usage_ends_with_2_and_says_what_is_needed() {
-    let folder = tempfile::tempdir().unwrap();
-    let (code, message) = failure(folder.path(), &["generate", "rmat", "--nodes", "1000", "--out", "g.txt"]);
+    let folder = Folder::new();
+    let (code, message) = failure(&folder, &["generate", "rmat", "--nodes", "1000", "--out", "g.txt"]);
     assert_eq!(code, Some(2));
     assert_eq!(message, "error: --nodes is 1000, needed a power of two, such as 512 or 1024\n");
 
-    let (code, message) =
-        failure(folder.path(), &["generate", "block-model", "--mixing", "2", "--out", "g.txt"]);
+    let (code, message) = failure(&folder, &["generate", "block-model", "--mixing", "2", "--out", "g.txt"]);
     assert_eq!((code, &message[..]), (Some(2), "error: --mixing is 2, needed a number from 0 to 1\n"));
 
-    let (code, message) = failure(folder.path(), &["generate", "geometric", "--out", "g.docx"]);
+    let (code, message) = failure(&folder, &["generate", "geometric", "--out", "g.docx"]);
     assert_eq!(code, Some(2));
     assert!(message.ends_with("hint: say it with `--format`, or change the name\n"), "{message}");
 
     let (code, message) =
-        failure(folder.path(), &["generate", "block-model", "--features", "99", "--out", "g.txt"]);
+        failure(&folder, &["generate", "block-model", "--features", "99", "--out", "g.txt"]);
     assert_eq!(code, Some(2));
     assert!(message.contains("hint: add `--features-out FILE.npz`"), "{message}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was written");
@@ -98,19 +98,17 @@ fn wrong_usage_ends_with_2_and_says_what_is_needed() {
 
 #[test]
 fn a_file_that_cannot_be_written_ends_with_1() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("file"), "").unwrap();
-    let (code, message) = failure(folder.path(), &["generate", "rmat", "--out", "file/g.txt"]);
+    let folder = Folder::new();
+    fs::write(folder.join("file"), "").unwrap();
+    let (code, message) = failure(&folder, &["generate", "rmat", "--out", "file/g.txt"]);
     assert_eq!(code, Some(1));
     assert!(message.starts_with("error: could not create `file`"), "{message}");
 }
 
 #[test]
 fn help_teaches() {
-    let folder = tempfile::tempdir().unwrap();
-    let help = |arguments: &[&str]| {
-        String::from_utf8(l2g(folder.path(), arguments).stdout).unwrap().replace("\n", " ")
-    };
+    let folder = Folder::new();
+    let help = |arguments: &[&str]| result(&folder.l2g(arguments)).replace("\n", " ");
     let all = help(&["generate", "--help"]);
     assert!(["block-model", "rmat", "ring-of-cliques", "geometric"].iter().all(|kind| all.contains(kind)));
     let one = help(&["generate", "block-model", "--help"]);
@@ -119,20 +117,20 @@ fn help_teaches() {
 
 #[test]
 fn edges_go_to_standard_output_and_nothing_else_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let ring = |more: &[&str]| l2g(folder.path(), &[&["generate", "ring-of-cliques"][..], more].concat());
+    let folder = Folder::new();
+    let ring = |more: &[&str]| folder.l2g(&[&["generate", "ring-of-cliques"][..], more].concat());
     for (format, name) in
         [("edge-list", "a.txt"), ("csv", "a.csv"), ("tsv", "a.tsv"), ("parquet", "a.parquet")]
     {
         assert!(ring(&["--out", name]).status.success());
         let output = ring(&["--format", format, "--out", "-"]);
         assert!(output.status.success(), "{format}");
-        assert!(output.stdout == fs::read(folder.path().join(name)).unwrap(), "{format}");
+        assert!(output.stdout == fs::read(folder.join(name)).unwrap(), "{format}");
     }
     let refused = |more: &[&str]| {
         let output = ring(more);
         assert!(output.status.code() == Some(2) && !output.stdout.starts_with(b"\x93"));
-        String::from_utf8(output.stderr).unwrap()
+        text(&output)
     };
     assert!(refused(&["--format", "npy", "--out", "-"]).contains("not written in order"));
     assert!(refused(&["--format", "csv", "--out", "-", "--json"]).contains("both want standard output"));

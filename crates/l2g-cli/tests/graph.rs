@@ -2,67 +2,34 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+mod common;
+
 use std::fs;
-use std::path::Path;
-use std::process::Output;
 
 use serde_json::Value;
 
-struct Run {
-    folder: tempfile::TempDir,
-}
-
-impl Run {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Runs `l2g` inside the folder of the test.
-    fn l2g(&self, arguments: &[&str]) -> Output {
-        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-        command.current_dir(self.path()).env_remove("L2G_DATA").args(arguments);
-        command.output().unwrap()
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.l2g(arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    fn put(&self, name: &str, text: &str) {
-        fs::write(self.path().join(name), text).unwrap();
-    }
-}
+use common::{Folder, result, text};
 
 /// 200 000 edges, more than fit into the buffers of a pipe.
 fn many_edges() -> String {
     (0..200_000_u64).map(|edge| format!("{} {}\n", edge / 4, edge * 7919 % 50_021)).collect()
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn run_without_a_graph_reads_cora() {
-    let run = Run::new();
+    let run = Folder::new();
     let output = run.l2g(&["run", "--set", "embed.dim=8", "--set", "embed.epochs=3"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output));
+    let printed = result(&output);
     assert!(printed.contains("2 485"), "{printed}");
-    assert!(run.path().join("runs/cora/run.toml").exists());
-    assert!(run.path().join("runs/cora/1-graph/graph.json").exists());
-    assert!(run.path().join("runs/cora/5-alignment/embedding.npy").exists());
+    assert!(run.join("runs/cora/run.toml").exists());
+    assert!(run.join("runs/cora/1-graph/graph.json").exists());
+    assert!(run.join("runs/cora/5-alignment/embedding.npy").exists());
 }
 
 #[test]
 fn json_has_the_counts_and_nothing_else_is_printed() {
-    let run = Run::new();
+    let run = Folder::new();
     let counts = run.json(&["graph", "cora", "--json", "--quiet"]);
     assert_eq!(counts["nodes"], 2485);
     assert_eq!(counts["edges"], 5069);
@@ -75,24 +42,24 @@ fn json_has_the_counts_and_nothing_else_is_printed() {
 
 #[test]
 fn one_and_two_threads_write_the_same_bytes() {
-    let run = Run::new();
+    let run = Folder::new();
     let text: String = (0..20_000_u64).map(|i| format!("{} {}\n", i % 997, i * i % 991)).collect();
     run.put("edges.txt", &text);
     for threads in ["1", "2"] {
         run.json(&["graph", "edges.txt", "--json", "--threads", threads, "--out", threads]);
     }
     for file in ["indptr.npy", "indices.npy", "ids.npy", "graph.json"] {
-        let bytes = |threads: &str| fs::read(run.path().join(threads).join("1-graph").join(file)).unwrap();
+        let bytes = |threads: &str| fs::read(run.join(threads).join("1-graph").join(file)).unwrap();
         assert_eq!(bytes("1"), bytes("2"), "{file}");
     }
 }
 
 #[test]
 fn a_pipe_loses_no_edges() {
-    let run = Run::new();
-    let text = many_edges();
-    run.put("edges.txt", &text);
-    run.put("edges.csv", &text.replace(' ', ","));
+    let run = Folder::new();
+    let edges = many_edges();
+    run.put("edges.txt", &edges);
+    run.put("edges.csv", &edges.replace(' ', ","));
     let expected = run.json(&["graph", "edges.txt", "--json"]);
     let through_a_pipe = |command: &str| {
         let l2g = assert_cmd::cargo::cargo_bin!("l2g").display().to_string();
@@ -102,7 +69,7 @@ fn a_pipe_loses_no_edges() {
             .current_dir(run.path())
             .output()
             .unwrap();
-        assert!(output.status.success(), "{script}: {}", stderr(&output));
+        assert!(output.status.success(), "{script}: {}", text(&output));
         let counts: Value = serde_json::from_slice(&output.stdout).unwrap();
         for key in ["nodes", "edges", "components", "dropped"] {
             assert_eq!(counts[key], expected[key], "{command}: {key}");
@@ -114,18 +81,18 @@ fn a_pipe_loses_no_edges() {
     through_a_pipe("l2g graph - --json --out d < edges.txt");
     through_a_pipe("cat edges.csv | l2g graph - --format csv --json --out e");
     through_a_pipe("l2g graph <(cat edges.csv) --json --out f");
-    let bytes = |out: &str| fs::read(run.path().join(out).join("1-graph/indices.npy")).unwrap();
+    let bytes = |out: &str| fs::read(run.join(out).join("1-graph/indices.npy")).unwrap();
     assert!(["b", "c", "d", "e", "f"].iter().all(|out| bytes(out) == bytes("a")));
 }
 
 #[test]
 fn a_named_pipe_is_read_once_and_to_its_end() {
-    let run = Run::new();
-    let made = std::process::Command::new("mkfifo").arg(run.path().join("edges")).status().unwrap();
+    let run = Folder::new();
+    let made = std::process::Command::new("mkfifo").arg(run.join("edges")).status().unwrap();
     assert!(made.success());
     let text = many_edges();
     let num_nodes = text.split_whitespace().collect::<std::collections::BTreeSet<_>>().len();
-    let pipe = run.path().join("edges");
+    let pipe = run.join("edges");
     let writer = std::thread::spawn(move || fs::write(pipe, text).unwrap());
     let counts = run.json(&["graph", "edges", "--component", "all", "--json", "--out", "out"]);
     writer.join().unwrap();
@@ -134,22 +101,22 @@ fn a_named_pipe_is_read_once_and_to_its_end() {
 
 #[test]
 fn arrays_and_archives_come_through_pipes_too() {
-    let run = Run::new();
+    let run = Folder::new();
     let output = run.l2g(&["generate", "ring-of-cliques", "--cliques", "25", "--out", "ring.npz", "--quiet"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let bytes = fs::read(run.path().join("ring.npz")).unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let bytes = fs::read(run.join("ring.npz")).unwrap();
     let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
     command.current_dir(run.path()).args(["graph", "-", "--json"]).write_stdin(bytes);
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(output.status.success(), "{}", text(&output));
     let counts: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(counts["nodes"], 500);
-    assert!(run.path().join("runs/stdin/1-graph/graph.json").exists());
+    assert!(run.join("runs/stdin/1-graph/graph.json").exists());
 }
 
 #[test]
 fn a_run_from_standard_input_is_read_again_and_keeps_what_is_the_same() {
-    let run = Run::new();
+    let run = Folder::new();
     let ring = |nodes: usize| -> String {
         (0..nodes).map(|node| format!("{node} {}\n", (node + 1) % nodes)).collect()
     };
@@ -159,9 +126,9 @@ fn a_run_from_standard_input_is_read_again_and_keeps_what_is_the_same() {
         command.current_dir(run.path()).args(["run", "-", "--out", "out", "--json"]).args(settings);
         command.write_stdin(text).output().unwrap()
     };
-    let outcomes = |text: String| {
-        let output = piped(text);
-        assert!(output.status.success(), "{}", stderr(&output));
+    let outcomes = |edges: String| {
+        let output = piped(edges);
+        assert!(output.status.success(), "{}", text(&output));
         let record: Value = serde_json::from_slice(&output.stdout).unwrap();
         let reasons = record["stages"].as_array().unwrap().iter().map(|stage| stage["reason"].clone());
         reasons.collect::<Vec<Value>>()
@@ -172,76 +139,76 @@ fn a_run_from_standard_input_is_read_again_and_keeps_what_is_the_same() {
     assert!(again[1..].iter().all(Value::is_null), "{again:?}");
     let other = outcomes(ring(500));
     assert_eq!(other[1], "graph has changed");
-    let settings = fs::read_to_string(run.path().join("out/run.toml")).unwrap();
+    let settings = fs::read_to_string(run.join("out/run.toml")).unwrap();
     assert!(settings.contains("input = \"-\""), "{settings}");
     let forgotten = piped(String::new());
     assert_eq!(forgotten.status.code(), Some(1));
-    let message = String::from_utf8_lossy(&forgotten.stdout);
+    let message = result(&forgotten);
     assert!(message.contains("standard input: nothing came through"), "{message}");
-    assert!(stderr(&forgotten).contains("must be piped in again"), "{}", stderr(&forgotten));
+    assert!(text(&forgotten).contains("must be piped in again"), "{}", text(&forgotten));
 }
 
 #[test]
 fn weights_are_told_and_columns_are_options() {
-    let run = Run::new();
+    let run = Folder::new();
     run.put("years.csv", "who;whom;year\n1;2;1999\n2;3;2001\n3;1;2000\n");
     let table = |arguments: &[&str]| {
         let output =
             run.l2g(&[&["graph", "years.csv", "--delimiter", ";", "--out", "out"], arguments].concat());
-        assert!(output.status.success(), "{}", stderr(&output));
-        stderr(&output) + &String::from_utf8(output.stdout).unwrap()
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output) + &String::from_utf8(output.stdout).unwrap()
     };
     let told = table(&[]);
     assert!(told.contains("1999 to 2001, mean 2000.000, from column `year`"), "{told}");
     assert!(!table(&["--no-weights"]).contains("weights"));
     assert!(!table(&["--columns", "who,whom"]).contains("weights"));
     assert!(table(&["--columns", "1,2,3"]).contains("from column `year`"));
-    let settings = fs::read_to_string(run.path().join("out/run.toml")).unwrap_or_default();
+    let settings = fs::read_to_string(run.join("out/run.toml")).unwrap_or_default();
     assert!(settings.is_empty() || settings.contains("columns = \"1,2,3\""), "{settings}");
     let output = run.l2g(&["graph", "years.csv", "--columns", "who"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
 }
 
 #[test]
 fn a_folder_does_not_hide_a_built_in_graph() {
-    let run = Run::new();
-    fs::create_dir(run.path().join("cora")).unwrap();
+    let run = Folder::new();
+    fs::create_dir(run.join("cora")).unwrap();
     assert_eq!(run.json(&["graph", "cora", "--json"])["nodes"], 2485);
 }
 
 #[test]
 fn bad_input_fails_with_one_sentence_and_leaves_nothing() {
-    let run = Run::new();
+    let run = Folder::new();
     run.put("edges.txt", "1 2\n3 -4\n");
     let output = run.l2g(&["graph", "edges.txt", "--out", "out"]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
-        stderr(&output),
+        text(&output),
         "error: could not read the graph `edges.txt`\n  caused by: edges.txt:2: node id -4 is negative\n"
     );
-    assert!(!run.path().join("out").exists());
+    assert!(!run.join("out").exists());
 }
 
 #[test]
 fn errors_come_with_a_hint() {
-    let run = Run::new();
+    let run = Folder::new();
     let message = |arguments: &[&str]| {
         let output = run.l2g(arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        stderr(&output)
+        text(&output)
     };
     insta::assert_snapshot!(message(&["graph", "nowhere.txt"]));
     insta::assert_snapshot!(message(&["graph", "amazon-photo"]));
     run.put("names.txt", &("1 2\n".repeat(1000) + "ann bob\n"));
     insta::assert_snapshot!(message(&["graph", "names.txt"]));
-    fs::write(run.path().join("wrong.txt"), b"PAR1 and more").unwrap();
+    fs::write(run.join("wrong.txt"), b"PAR1 and more").unwrap();
     insta::assert_snapshot!(message(&["graph", "wrong.txt"]));
     insta::assert_snapshot!(message(&["graph", "."]));
 }
 
 #[test]
 fn errors_are_json_too_when_asked_for() {
-    let run = Run::new();
+    let run = Folder::new();
     let output = run.l2g(&["graph", "nowhere.txt", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -250,25 +217,25 @@ fn errors_are_json_too_when_asked_for() {
 
 #[test]
 fn wrong_usage_exits_with_2() {
-    let run = Run::new();
+    let run = Folder::new();
     assert_eq!(run.l2g(&["grpah"]).status.code(), Some(2));
     assert_eq!(run.l2g(&["graph"]).status.code(), Some(2));
     assert_eq!(run.l2g(&["graph", "cora", "--threads", "0"]).status.code(), Some(2));
     let output = run.l2g(&["graph", "cora", "--set", "graph.componnent=all"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
-        stderr(&output),
+        text(&output),
         "error: there is no setting `graph.componnent`; did you mean `graph.component`?\n"
     );
 }
 
 #[test]
 fn settings_come_from_a_file_and_repeat_the_run_to_the_byte() {
-    let run = Run::new();
+    let run = Folder::new();
     run.put("mine.toml", "seed = 9\n[embed]\ndim = 4\nepochs = 2\n[graph]\nduplicates = \"one\"\n");
     run.json(&["run", "--config", "mine.toml", "--json", "--threads", "1"]);
     run.json(&["run", "--config", "runs/cora/run.toml", "--json", "--threads", "2", "--out", "again"]);
-    let bytes = |folder: &str, file: &str| fs::read(run.path().join(folder).join(file)).unwrap();
+    let bytes = |folder: &str, file: &str| fs::read(run.join(folder).join(file)).unwrap();
     assert!(String::from_utf8(bytes("again", "run.toml")).unwrap().contains("seed = 9"));
     for file in ["run.toml", "3-patches/patches.json", "5-alignment/embedding.npy"] {
         assert_eq!(bytes("again", file), bytes("runs/cora", file), "{file}");
@@ -277,18 +244,18 @@ fn settings_come_from_a_file_and_repeat_the_run_to_the_byte() {
 
 #[test]
 fn flags_are_part_of_the_settings_that_are_written() {
-    let run = Run::new();
+    let run = Folder::new();
     run.put("ring.txt", &(0..400).map(|node| format!("{node} {}\n", (node + 1) % 400)).collect::<String>());
     let spectral = ["--set", "embed.method=spectral", "--set", "embed.dim=4", "--json"];
     run.json(&[&["run", "ring.txt", "--component", "all"], &spectral[..]].concat());
-    let settings = fs::read_to_string(run.path().join("runs/ring/run.toml")).unwrap();
+    let settings = fs::read_to_string(run.join("runs/ring/run.toml")).unwrap();
     assert!(settings.contains("component = \"all\""), "{settings}");
 }
 
 #[test]
 fn help_teaches() {
-    let run = Run::new();
-    let help = |arguments: &[&str]| String::from_utf8(run.l2g(arguments).stdout).unwrap();
+    let run = Folder::new();
+    let help = |arguments: &[&str]| result(&run.l2g(arguments));
     insta::assert_snapshot!(help(&["--help"]));
     insta::assert_snapshot!(help(&["graph", "--help"]));
 }

@@ -2,44 +2,23 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly")]
 
+mod common;
+
 use std::fs;
-use std::path::Path;
-use std::process::Output;
 
-use serde_json::Value;
+use common::{Folder, assert_refused, result, text};
 
-struct Run {
-    folder: tempfile::TempDir,
-}
-
-impl Run {
+impl Folder {
     /// A folder with the graph of Cora.
     fn of_cora() -> Self {
-        let run = Self { folder: tempfile::tempdir().unwrap() };
+        let run = Self::new();
         run.json(&["graph", "cora", "--out", "run", "--json"]);
         run
     }
 
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Runs `l2g` inside the folder of the test.
-    fn l2g(&self, arguments: &[&str]) -> Output {
-        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("l2g"));
-        command.current_dir(self.path()).env_remove("L2G_DATA").args(arguments);
-        command.output().unwrap()
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.l2g(arguments);
-        assert!(output.status.success(), "{}", stderr(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
     /// All files of a stage but its stamp, which tells seconds.
     fn files(&self, folder: &str) -> Vec<(String, Vec<u8>)> {
-        let entries = fs::read_dir(self.path().join("run").join(folder)).unwrap();
+        let entries = fs::read_dir(self.join("run").join(folder)).unwrap();
         let mut files: Vec<_> = entries
             .map(|entry| entry.unwrap().path())
             .filter(|path| !path.ends_with("stage.json"))
@@ -50,13 +29,9 @@ impl Run {
     }
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn the_settings_of_the_paper_give_its_patches() {
-    let run = Run::of_cora();
+    let run = Folder::of_cora();
     let clusters = run.json(&["partition", "run", "--clusters", "10", "--json"]);
     assert_eq!((&clusters["clusters"], &clusters["method"]), (&10.into(), &"metis".into()));
     let arguments =
@@ -75,7 +50,7 @@ fn the_settings_of_the_paper_give_its_patches() {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
-    let run = Run::of_cora();
+    let run = Folder::of_cora();
     let mut seen = Vec::new();
     for threads in ["1", "2"] {
         run.json(&["partition", "run", "--seed", "5", "--threads", threads, "--json"]);
@@ -87,7 +62,7 @@ fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
 
 #[test]
 fn every_method_leads_to_patches() {
-    let run = Run::of_cora();
+    let run = Folder::of_cora();
     let fennel = ["--set", "partition.method=fennel", "--set", "partition.passes=4"];
     for method in [&fennel[..], &["--method", "louvain"]] {
         let common = ["partition", "run", "--patch-size", "300", "--dim", "16", "--json"];
@@ -101,25 +76,21 @@ fn every_method_leads_to_patches() {
 
 #[test]
 fn errors_say_what_to_do() {
-    let run = Run::of_cora();
-    let missing = run.l2g(&["patch", "run"]);
-    assert_eq!(missing.status.code(), Some(1));
-    assert!(stderr(&missing).contains("hint: rerun `l2g partition`"), "{}", stderr(&missing));
+    let run = Folder::of_cora();
+    assert_refused(&run.l2g(&["patch", "run"]), &["hint: rerun `l2g partition`"]);
     run.json(&["partition", "run", "--clusters", "40", "--dim", "2", "--json"]);
     let small = run.l2g(&["patch", "run", "--dim", "128"]);
-    assert!(stderr(&small).contains("an overlap of 129 needs 65"), "{}", stderr(&small));
-    assert!(stderr(&small).contains("hint: rerun `l2g partition --min-overlap 129`"), "{}", stderr(&small));
+    let hint = "hint: rerun `l2g partition --min-overlap 129`";
+    assert_refused(&small, &["an overlap of 129 needs 65", hint]);
     let unknown = run.l2g(&["partition", "run", "--set", "partition.pases=3"]);
-    assert_eq!(unknown.status.code(), Some(2), "{}", stderr(&unknown));
+    assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown));
 }
 
 #[test]
 fn people_read_a_table() {
-    let run = Run::of_cora();
-    let output = run.l2g(&["partition", "run", "--clusters", "40"]);
-    let table = String::from_utf8_lossy(&output.stdout);
+    let run = Folder::of_cora();
+    let table = result(&run.l2g(&["partition", "run", "--clusters", "40"]));
     assert!(table.contains("(40 were asked for)"), "{table}");
-    let output = run.l2g(&["patch", "run"]);
-    let table = String::from_utf8_lossy(&output.stdout);
+    let table = result(&run.l2g(&["patch", "run"]));
     assert!(table.contains("a node is in 3.") && table.contains("an edge in "), "{table}");
 }

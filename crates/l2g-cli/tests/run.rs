@@ -12,12 +12,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use common::{FAST, assert_same, command, kill_again_and_again, l2g, prepared, result, run, stages, text};
+use common::{
+    FAST, Folder, assert_refused, assert_same, command, json, kill_again_and_again, l2g, prepared, result,
+    run, stages, text,
+};
 
 #[test]
 fn a_rerun_does_only_what_has_changed() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let first = stages(folder, &run("run", &[]));
     assert!(first.values().all(|reason| reason == "not done yet"), "{first:?}");
     let again = stages(folder, &run("run", &[]));
@@ -45,8 +47,7 @@ fn a_rerun_does_only_what_has_changed() {
 
 #[test]
 fn a_run_repeats_from_its_settings_on_any_number_of_threads() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("first", &["--threads", "1"]));
     stages(folder, &["run", "--config", "first/run.toml", "--out", "second", "--threads", "2"]);
     assert_same(&folder.join("first"), &folder.join("second"), "from run.toml");
@@ -54,8 +55,7 @@ fn a_run_repeats_from_its_settings_on_any_number_of_threads() {
 
 #[test]
 fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let hit = kill_again_and_again(folder, &[], 12, 11);
     assert!(hit >= 15, "only {hit} of 36 runs were still going when they were killed");
 }
@@ -63,8 +63,7 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_bytes() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_stops_cleanly_and_keeps_what_is_done() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let long = ["--set", "embed.epochs=4000", "--threads", "1"];
     let child = command(folder, &run("run", &long)).stderr(Stdio::piped()).spawn().unwrap();
     // Patches are written one by one; after the first, the person has had enough.
@@ -85,12 +84,17 @@ fn ctrl_c_stops_cleanly_and_keeps_what_is_done() {
     assert!(!record["kept"].as_array().unwrap().is_empty(), "{record}");
 }
 
+/// A folder with two finished runs of the same settings, `good` and `bad`.
+fn good_and_bad() -> Folder {
+    let folder = prepared();
+    stages(&folder, &run("good", &[]));
+    stages(&folder, &run("bad", &[]));
+    folder
+}
+
 #[test]
 fn damaged_and_missing_files_are_made_again() {
-    let folder = prepared();
-    let folder = folder.path();
-    stages(folder, &run("good", &[]));
-    stages(folder, &run("bad", &[]));
+    let folder = &good_and_bad();
     let bad = folder.join("bad");
     type Damage = fn(&Path);
     let damages: [(&str, &str, Damage); 5] = [
@@ -121,10 +125,7 @@ fn damaged_and_missing_files_are_made_again() {
 
 #[test]
 fn a_patch_without_its_record_is_made_again_and_foreign_files_stay() {
-    let folder = prepared();
-    let folder = folder.path();
-    stages(folder, &run("good", &[]));
-    stages(folder, &run("bad", &[]));
+    let folder = &good_and_bad();
     let embeddings = folder.join("bad/4-embeddings");
     fs::remove_file(embeddings.join("patch-00001.json")).unwrap();
     let found = stages(folder, &run("bad", &[]));
@@ -139,8 +140,7 @@ fn a_patch_without_its_record_is_made_again_and_foreign_files_stay() {
 
 #[test]
 fn options_are_settings_and_settings_that_are_no_options_are_told() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let options = ["--dim", "3", "--method", "gae", "--epochs", "4", "--patches", "3"];
     stages(folder, &run("options", &options));
     let settings = fs::read_to_string(folder.join("options/run.toml")).unwrap();
@@ -161,8 +161,7 @@ fn options_are_settings_and_settings_that_are_no_options_are_told() {
 
 #[test]
 fn two_runs_stay_out_of_one_folder() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let long = ["--set", "embed.epochs=100000", "--quiet"];
     let mut child = command(folder, &run("run", &long)).spawn().unwrap();
     let lock = folder.join("run/.lock");
@@ -172,10 +171,8 @@ fn two_runs_stay_out_of_one_folder() {
     let output = l2g(folder, &run("run", &[]));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let told = text(&output);
-    assert!(told.contains(&format!("error: run folder `run` is in use by process {}", child.id())), "{told}");
-    assert!(told.contains("hint: wait for the other run"), "{told}");
+    let in_use = format!("error: run folder `run` is in use by process {}", child.id());
+    assert_refused(&output, &[&in_use, "hint: wait for the other run"]);
 }
 
 /// The bytes of all files in a folder.
@@ -186,12 +183,9 @@ fn bytes_in(folder: &Path) -> u64 {
 
 #[test]
 fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
-    let folder = prepared();
-    let folder = folder.path();
-    let output = l2g(folder, &run("run", &["--dry-run", "--json", "--quiet"]));
-    assert!(output.status.success(), "{}", text(&output));
+    let folder = &prepared();
+    let plan = json(folder, &run("run", &["--dry-run", "--json", "--quiet"]));
     assert!(!folder.join("run").exists());
-    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(plan["stages"][0]["reason"], "not done yet");
     assert_eq!(plan["stages"][1]["reason"], "graph is done anew");
     assert!(plan["estimate"]["memory_bytes"].as_u64().unwrap() > 0);
@@ -209,16 +203,14 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
 #[cfg(unix)]
 #[test]
 fn a_disk_that_takes_no_more_is_told_and_nothing_is_lost() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("good", &[]));
     // Files may grow to so many blocks of 512 bytes; the graph fits, larger arrays do not.
     let arguments = run("full", &[]).join(" ");
     let binary = assert_cmd::cargo::cargo_bin!("l2g");
     let limited = format!("trap '' XFSZ; ulimit -f 8; exec {} {arguments}", binary.display());
-    let output = Command::new("sh").current_dir(folder).args(["-c", &limited]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    assert!(text(&output).contains("could not write"), "{}", text(&output));
+    let output = Command::new("sh").current_dir(folder.path()).args(["-c", &limited]).output().unwrap();
+    assert_refused(&output, &["could not write"]);
     stages(folder, &run("full", &[]));
     assert_same(&folder.join("good"), &folder.join("full"), "after a full disk");
 }
@@ -227,12 +219,10 @@ fn a_disk_that_takes_no_more_is_told_and_nothing_is_lost() {
 #[test]
 fn a_folder_that_cannot_be_written_is_named() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     fs::write(folder.join("file"), b"").unwrap();
     let output = l2g(folder, &run("file/run", &[]));
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output).contains("error: could not create `file/run`"), "{}", text(&output));
+    assert_refused(&output, &["error: could not create `file/run`"]);
 
     let closed = folder.join("closed");
     fs::create_dir(&closed).unwrap();
@@ -242,14 +232,12 @@ fn a_folder_that_cannot_be_written_is_named() {
         return;
     }
     let output = l2g(folder, &run("closed/run", &[]));
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output).contains("could not create `closed/run`"), "{}", text(&output));
+    assert_refused(&output, &["could not create `closed/run`"]);
 }
 
 #[test]
 fn stages_done_one_by_one_are_kept_by_a_run() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("whole", &[]));
     // The settings of a run are those of its later stages too.
     fs::create_dir(folder.join("single")).unwrap();
@@ -267,12 +255,9 @@ fn stages_done_one_by_one_are_kept_by_a_run() {
 
 #[test]
 fn the_whole_graph_is_trained_too_when_asked_for_and_the_result_exported() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let arguments = run("run", &["--full", "--export", "csv", "--export", "parquet", "--json", "--quiet"]);
-    let output = l2g(folder, &arguments);
-    assert!(output.status.success(), "{}", text(&output));
-    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = json(folder, &arguments);
     for scenario in ["full", "l2g", "no_trans"] {
         assert!(record["auc"][scenario].as_f64().unwrap() > 0.4, "{record}");
     }
@@ -283,8 +268,7 @@ fn the_whole_graph_is_trained_too_when_asked_for_and_the_result_exported() {
 
 #[test]
 fn results_are_on_standard_output_and_all_else_on_standard_error() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let told = l2g(folder, &run("run", &[]));
     assert!(result(&told).starts_with("nodes "), "{}", result(&told));
     assert!(text(&told).starts_with("graph      done in "), "{}", text(&told));
@@ -323,14 +307,14 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 #[test]
 fn the_log_is_json_where_asked_for() {
     let folder = prepared();
-    let output = l2g(folder.path(), &run("run", &["--log", "json"]));
+    let output = l2g(&folder, &run("run", &["--log", "json"]));
     assert!(output.status.success());
     let lines = text(&output);
     let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let named = |event: &str| events.iter().filter(|line| line["event"] == event).count();
     assert!(named("begin") > 3 && named("begin") == named("end"), "{lines}");
     assert_eq!((named("stage"), named("result")), (6, 1));
-    let failed = l2g(folder.path(), &["run", "nowhere.txt", "--log", "json"]);
+    let failed = l2g(&folder, &["run", "nowhere.txt", "--log", "json"]);
     let line: Value = serde_json::from_str(text(&failed).lines().last().unwrap()).unwrap();
     assert_eq!(line["event"], "error");
     assert!(line["hint"].as_str().unwrap().starts_with("GRAPH is a file"), "{line}");

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{l2g, prepared, run, stages, text};
+use common::{Folder, assert_refused, json, l2g, prepared, run, stages, text};
 use serde_json::Value;
 
 /// A line for each node of the graph: its id, and a part that changes with it.
@@ -17,8 +17,7 @@ fn lines(of_node: impl Fn(usize) -> String) -> String {
 
 #[test]
 fn files_that_settings_name_are_read_anew_when_they_change() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let write = |name: &str, text: String| fs::write(folder.join(name), text).unwrap();
     let half = |first: usize| lines(|node| if node < first { "train".into() } else { "test".into() });
     let given = ["--set", "partition.method=given", "--set", "partition.file=clusters.txt"];
@@ -41,8 +40,7 @@ fn files_that_settings_name_are_read_anew_when_they_change() {
 
 #[test]
 fn a_run_that_is_refused_leaves_its_folder_as_it_was() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("run", &[]));
     let settings = fs::read(folder.join("run/run.toml")).unwrap();
     // Values that a setting never has are wrong usage; those that this graph does not allow are not.
@@ -72,28 +70,27 @@ fn a_run_that_is_refused_leaves_its_folder_as_it_was() {
     assert!(again.values().all(|reason| reason == "kept"), "{again:?}");
 }
 
-#[test]
-fn an_embedding_of_another_graph_is_not_exported_or_scored() {
-    let folder = prepared();
-    let folder = folder.path();
-    stages(folder, &run("run", &[]));
-    // As many nodes, but others.
+/// Puts another graph into the run folder, of as many nodes.
+fn put_another_graph(folder: &Path) {
     let other = ["generate", "block-model", "--nodes", "240", "--out", "other.npz", "--quiet"];
     assert!(l2g(folder, &other).status.success());
     assert!(l2g(folder, &["graph", "other.npz", "--out", "run", "--quiet"]).status.success());
+}
+
+#[test]
+fn an_embedding_of_another_graph_is_not_exported_or_scored() {
+    let folder = &prepared();
+    stages(folder, &run("run", &[]));
+    put_another_graph(folder);
     for command in [&["export", "run", "--format", "csv"][..], &["evaluate", "run"], &["align", "run"]] {
-        let output = l2g(folder, command);
-        assert_eq!(output.status.code(), Some(1), "{command:?}");
-        let told = text(&output);
-        assert!(told.contains("1-graph` has changed since"), "{told}");
-        assert!(told.contains("hint: bring the folder up to date with `l2g run`"), "{told}");
+        let hint = "hint: bring the folder up to date with `l2g run`";
+        assert_refused(&l2g(folder, command), &["1-graph` has changed since", hint]);
     }
 }
 
 #[test]
 fn a_damaged_embedding_is_not_exported_and_outdated_exports_are_written_anew() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let columns = || {
         let csv = fs::read_to_string(folder.join("run/export/embedding.csv")).unwrap();
         csv.lines().next().unwrap().split(',').count()
@@ -107,14 +104,12 @@ fn a_damaged_embedding_is_not_exported_and_outdated_exports_are_written_anew() {
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&embedding, bytes).unwrap();
     let output = l2g(folder, &["export", "run", "--format", "csv"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output).contains("embedding.npy` is not what its stage left"), "{}", text(&output));
+    assert_refused(&output, &["embedding.npy` is not what its stage left"]);
 }
 
 #[test]
 fn settings_name_the_same_files_wherever_they_are_read() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("run", &[]));
     let elsewhere = folder.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -129,16 +124,13 @@ fn graph(folder: &Path, edges: &str) {
 
 #[test]
 fn a_graph_in_parts_that_are_to_stay_apart_is_refused_before_anything_is_trained() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = &Folder::new();
     let ring = |first: usize| (0..60).map(move |k| format!("{} {}\n", first + k, first + (k + 1) % 60));
     graph(folder, &ring(0).chain(ring(60)).collect::<String>());
     let usual = ["run", "edges.txt", "--component", "all", "--out", "run", "--set", "embed.dim=2"];
     let usual = [&usual[..], &["--set", "patch.min_overlap=8", "--set", "embed.method=spectral"]].concat();
     let output = l2g(folder, &[&usual[..], &["--set", "patch.bridge=false"]].concat());
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    let told = text(&output);
-    assert!(told.contains("error: graph falls into parts: 2 groups of patches"), "{told}");
+    assert_refused(&output, &["error: graph falls into parts: 2 groups of patches"]);
     assert!(!folder.join("run/4-embeddings").exists());
     let bridged = l2g(folder, &usual);
     assert!(bridged.status.success(), "{}", text(&bridged));
@@ -147,8 +139,7 @@ fn a_graph_in_parts_that_are_to_stay_apart_is_refused_before_anything_is_trained
 /// The embedding of every node, isolated ones and those of tiny components too, with one row each.
 #[test]
 fn small_components_and_isolated_nodes_are_embedded_with_the_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = &Folder::new();
     let ring = |first: usize, size: usize| {
         (0..size)
             .flat_map(move |k| [1, 2, 5].map(|step| format!("{} {}\n", first + k, first + (k + step) % size)))
@@ -162,9 +153,7 @@ fn small_components_and_isolated_nodes_are_embedded_with_the_others() {
         let arguments =
             ["run", "edges.txt", "--component", "all", "--out", method, "--set", &setting, "--json"];
         let more = ["--dim", "16", "--epochs", "5", "--set", "partition.clusters=4"];
-        let output = l2g(folder, &[&arguments[..], &more].concat());
-        assert!(output.status.success(), "{method}: {}", text(&output));
-        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let record = json(folder, &[&arguments[..], &more].concat());
         assert_eq!(record["nodes"], 396, "{method}");
         let report: Value = serde_json::from_slice(
             &fs::read(folder.join(method).join("2-partition/partition.json")).unwrap(),
@@ -177,8 +166,7 @@ fn small_components_and_isolated_nodes_are_embedded_with_the_others() {
 
 #[test]
 fn tasks_that_a_graph_does_not_allow_are_left_out_unless_they_were_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let folder = &Folder::new();
     graph(folder, "a b\nb c\nc a\n");
     let usual =
         ["run", "edges.txt", "--out", "run", "--set", "embed.dim=1", "--set", "embed.method=spectral"];
@@ -195,16 +183,13 @@ fn tasks_that_a_graph_does_not_allow_are_left_out_unless_they_were_asked_for() {
 #[test]
 fn more_memory_than_the_machine_has_is_refused() {
     let folder = prepared();
-    let output = l2g(folder.path(), &["run", "graph.npz", "--out", "run", "--set", "embed.dim=65000"]);
-    let told = text(&output);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("of memory, and this process may use"), "{told}");
+    let output = l2g(&folder, &["run", "graph.npz", "--out", "run", "--set", "embed.dim=65000"]);
+    assert_refused(&output, &["of memory, and this process may use"]);
 }
 
 #[test]
 fn a_changed_script_embeds_anew() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let script = |factor: u32| {
         // Coordinates out of the node numbers: an array of f32, with a header of 128 bytes.
         format!(
@@ -234,8 +219,7 @@ fn a_changed_script_embeds_anew() {
 
 #[test]
 fn what_was_made_from_files_of_somebody_else_is_made_again() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("good", &[]));
     stages(folder, &run("run", &[]));
     let embedding = |out: &str| fs::read(folder.join(out).join("5-alignment/embedding.npy")).unwrap();
@@ -256,8 +240,7 @@ fn what_was_made_from_files_of_somebody_else_is_made_again() {
 
 #[test]
 fn an_updated_alignment_belongs_to_its_graph_too_and_exports_follow_it() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("run", &["--export", "csv"]));
     let csv = || fs::read(folder.join("run/export/embedding.csv")).unwrap();
     let before = csv();
@@ -267,34 +250,25 @@ fn an_updated_alignment_belongs_to_its_graph_too_and_exports_follow_it() {
     let updated = l2g(folder, &["align", "run", "--update", "patch-00001", "--quiet"]);
     assert!(updated.status.success(), "{}", text(&updated));
     assert!(l2g(folder, &["export", "run", "--format", "csv"]).status.success());
-    let other = ["generate", "block-model", "--nodes", "240", "--out", "other.npz", "--quiet"];
-    assert!(l2g(folder, &other).status.success());
-    assert!(l2g(folder, &["graph", "other.npz", "--out", "run", "--quiet"]).status.success());
+    put_another_graph(folder);
     assert_eq!(l2g(folder, &["export", "run", "--format", "csv"]).status.code(), Some(1));
 }
 
 #[test]
 fn coordinates_of_another_program_are_not_overwritten() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     stages(folder, &run("run", &[]));
     let record = folder.join("run/4-embeddings/patch-00002.json");
     fs::remove_file(record).unwrap();
     fs::remove_file(folder.join("run/4-embeddings/stage.json")).unwrap();
     let output = l2g(folder, &run("run", &[]));
-    assert_eq!(output.status.code(), Some(1));
-    let told = text(&output);
-    assert!(
-        told.contains("patch-00002.npy` was made by another program, and would be overwritten"),
-        "{told}"
-    );
-    assert!(told.contains("hint: move the files, and set `embed.method"), "{told}");
+    let foreign = "patch-00002.npy` was made by another program, and would be overwritten";
+    assert_refused(&output, &[foreign, "hint: move the files, and set `embed.method"]);
 }
 
 #[test]
 fn the_whole_graph_is_scored_as_it_is_trained_now() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     let scores = || {
         let bytes = fs::read(folder.join("run/6-evaluation/scores.json")).unwrap();
         serde_json::from_slice::<Value>(&bytes).unwrap()
@@ -312,8 +286,7 @@ fn the_whole_graph_is_scored_as_it_is_trained_now() {
 
 #[test]
 fn a_run_that_is_refused_leaves_no_folder() {
-    let folder = prepared();
-    let folder = folder.path();
+    let folder = &prepared();
     for arguments in
         [&["run", "nosuch"][..], &["run", "nosuch.tsv", "--out", "new/run"], &["patch", "new/run"]]
     {
@@ -325,7 +298,7 @@ fn a_run_that_is_refused_leaves_no_folder() {
 
 /// Runs `l2g` in a shell, below a limit.
 #[cfg(unix)]
-fn limited(folder: &std::path::Path, limit: &str, arguments: &[&str]) -> std::process::Output {
+fn limited(folder: &Path, limit: &str, arguments: &[&str]) -> std::process::Output {
     let binary = assert_cmd::cargo::cargo_bin!("l2g");
     let line = format!("ulimit {limit}; exec \"$0\" \"$@\"");
     let mut command = std::process::Command::new("sh");
@@ -335,12 +308,10 @@ fn limited(folder: &std::path::Path, limit: &str, arguments: &[&str]) -> std::pr
 #[cfg(unix)]
 #[test]
 fn the_largest_allowed_file_is_told_in_words() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let generate = ["generate", "rmat", "--nodes", "16384", "--out", "edges.csv", "--quiet"];
-    let output = limited(folder.path(), "-f 64", &generate);
-    let told = text(&output);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("could not write `edges.csv`") && told.contains("too large"), "{told}");
+    let output = limited(&folder, "-f 64", &generate);
+    assert_refused(&output, &["could not write `edges.csv`", "too large"]);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -350,14 +321,13 @@ fn a_limit_of_memory_is_told_in_words() {
     let folder = prepared();
     // The estimate is far above the limit: refused before training, with the figures.
     let wide = ["run", "graph.npz", "--out", "run", "--threads", "1", "--set", "embed.dim=8000"];
-    let output = limited(folder.path(), "-v 400000", &wide);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    assert!(text(&output).contains("of memory, and this process may use"), "{}", text(&output));
+    let output = limited(&folder, "-v 400000", &wide);
+    assert_refused(&output, &["of memory, and this process may use"]);
     // What cannot be foreseen ends with a sentence too.
     let edges = ["generate", "rmat", "--nodes", "262144", "--edges", "2000000", "--out", "edges.npy"];
-    assert!(l2g(folder.path(), &edges).status.success());
+    assert!(l2g(&folder, &edges).status.success());
     let graph = ["graph", "edges.npy", "--out", "run", "--threads", "1", "--quiet"];
-    let output = limited(folder.path(), "-v 80000", &graph);
+    let output = limited(&folder, "-v 80000", &graph);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     let told = text(&output);
     assert!(told.contains("out of memory") || told.contains("does not fit the limit"), "{told}");

@@ -61,91 +61,36 @@ pub(crate) trait Raise {
     fn raise(self) -> PyErr;
 }
 
-/// Errors that are raised as the class of their name.
+/// Errors that are raised as the class of their name, but for variants that pass another error on:
+/// those are raised as the other one.
 macro_rules! raise_by_name {
-    ($($name:ident),*) => {
+    ($($name:ident $(passes on $($variant:ident),*)?;)*) => {
         $(impl Raise for $name {
             fn raise(self) -> PyErr {
-                class::$name::new_err(self.to_string())
+                match self {
+                    $($(Self::$variant(error) => error.raise(),)*)?
+                    error => class::$name::new_err(error.to_string()),
+                }
             }
         })*
     };
 }
 
-raise_by_name!(AlignError, ConfigError, FeatureError, FileError, GraphError, HoldOutError, ReadError);
-
-impl Raise for StoreError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::File(error) => error.raise(),
-            error => class::StoreError::new_err(error.to_string()),
-        }
-    }
-}
-
-impl Raise for PartitionError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::File(error) => error.raise(),
-            error => class::PartitionError::new_err(error.to_string()),
-        }
-    }
-}
-
-impl Raise for PatchError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::File(error) => error.raise(),
-            error => class::PatchError::new_err(error.to_string()),
-        }
-    }
-}
-
-impl Raise for EmbedError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::File(error) => error.raise(),
-            Self::Graph(error) => error.raise(),
-            error => class::EmbedError::new_err(error.to_string()),
-        }
-    }
-}
-
-impl Raise for AlignFilesError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::File(error) => error.raise(),
-            Self::Align(error) => error.raise(),
-            error => class::AlignFilesError::new_err(error.to_string()),
-        }
-    }
-}
-
-impl Raise for EvaluateError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::File(error) => error.raise(),
-            Self::Store(error) => error.raise(),
-            error => class::EvaluateError::new_err(error.to_string()),
-        }
-    }
-}
-
-impl Raise for PipelineError {
-    fn raise(self) -> PyErr {
-        match self {
-            Self::Graph(error) => error.raise(),
-            Self::HoldOut(error) => error.raise(),
-            Self::Store(error) => error.raise(),
-            Self::Partition(error) => error.raise(),
-            Self::Patch(error) => error.raise(),
-            Self::Embed(error) => error.raise(),
-            Self::Align(error) => error.raise(),
-            Self::Evaluate(error) => error.raise(),
-            Self::File(error) => error.raise(),
-            error => class::PipelineError::new_err(error.to_string()),
-        }
-    }
+raise_by_name! {
+    AlignError;
+    AlignFilesError passes on File, Align;
+    ConfigError;
+    EmbedError passes on File, Graph;
+    EvaluateError passes on File, Store;
+    FeatureError;
+    FileError;
+    GraphError;
+    HoldOutError;
+    PartitionError passes on File;
+    PatchError passes on File;
+    PipelineError passes on Graph, HoldOut, Store, Partition, Patch, Embed, Align, Evaluate, File;
+    ReadError;
+    StoreError passes on File;
 }
 
 impl Raise for PyErr {

@@ -43,27 +43,19 @@ mod work;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::align::{Alignment, align};
-    #[pymodule_export]
-    use crate::command_line::main;
-    #[pymodule_export]
-    use crate::embed::embed_patches;
-    #[pymodule_export]
-    use crate::evaluate::{evaluate, link_auc};
-    #[pymodule_export]
-    use crate::graph::Graph;
-    #[pymodule_export]
-    use crate::partition::partition;
-    #[pymodule_export]
-    use crate::patch::{Patches, make_patches};
-    #[pymodule_export]
-    use crate::pipeline::run;
-    #[pymodule_export]
-    use crate::run_folder::{RunFolder, patch_name, read_coordinates, read_record, write_coordinates};
-    #[pymodule_export]
-    use crate::settings::Settings;
-    #[pymodule_export]
-    use crate::work::panic_at_work;
+    use crate::{
+        align::{Alignment, align},
+        command_line::main,
+        embed::embed_patches,
+        evaluate::{evaluate, link_auc},
+        graph::Graph,
+        partition::partition,
+        patch::{Patches, make_patches},
+        pipeline::run,
+        run_folder::{RunFolder, patch_name, read_coordinates, read_record, write_coordinates},
+        settings::Settings,
+        work::panic_at_work,
+    };
 
     /// The version of the engine.
     #[pymodule_export]

@@ -91,11 +91,11 @@ impl fmt::Debug for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::scratch;
 
     #[test]
     fn a_changed_byte_changes_the_digest_of_a_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
+        let path = scratch("file");
         let digest_of = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             of_file(&path).unwrap()

@@ -80,3 +80,6 @@ pub mod digest;
 pub mod buffer;
 
 pub mod memory;
+
+#[cfg(test)]
+pub(crate) mod scratch;

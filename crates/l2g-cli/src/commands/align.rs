@@ -10,14 +10,14 @@ use local2global::align::{
 };
 use local2global::config::Config;
 use local2global::linalg::polar::Precision;
-use local2global::memory;
 use local2global::pipeline::{GraphSource, Pipeline, Sharing, StageName};
 use local2global::run_dir::{PatchFilesError, RunDir, read_json};
 use serde::Serialize;
 
 use crate::advice;
 use crate::context::{Context, UsageError};
-use crate::output::{bytes, grouped};
+use crate::cost::Cost;
+use crate::output::grouped;
 use crate::stage::StageWork;
 
 /// Stitch the patch embeddings into one global embedding.
@@ -73,8 +73,8 @@ struct Record<'a> {
     collapsed: &'a [String],
     residual: Option<f64>,
     accuracy: Option<Accuracy>,
-    seconds: f64,
-    peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    cost: Cost,
     out: &'a Path,
 }
 
@@ -148,13 +148,11 @@ fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Resu
         collapsed: &found.collapsed,
         accuracy: found.accuracy,
         residual: found.certificate.map(|certificate| certificate.residual),
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
+        cost: Cost::so_far(context),
         out: &paths.out,
     };
     let mut rows = rows(&found);
-    rows.push(("seconds", format!("{:.2}", record.seconds)));
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows.push(("alignment", paths.out.display().to_string()));
     context.output.show(&record, &rows)
 }

@@ -1,19 +1,18 @@
 //! `l2g embed RUN`: local coordinates for every patch, into `4-embeddings`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
 use local2global::config::Config;
-use local2global::embed::{EmbedConfig, EmbedMethod, EmbedSummary, embed_run};
-use local2global::memory;
+use local2global::embed::{EmbedConfig, EmbedMethod, embed_run};
 use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
-use serde::Serialize;
 
 use super::partition::open_graph;
 use crate::context::{Context, UsageError};
-use crate::output::{bytes, grouped};
+use crate::cost::Record;
+use crate::output::grouped;
 use crate::stage::StageWork;
 
 /// Embed every patch of a run on its own.
@@ -69,15 +68,6 @@ fn parse_method(name: &str) -> Result<EmbedMethod, String> {
     Ok(config.embed.method)
 }
 
-#[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    summary: &'a EmbedSummary,
-    seconds: f64,
-    peak_bytes: Option<u64>,
-    out: &'a Path,
-}
-
 pub(crate) fn execute(args: &EmbedArgs, context: &Context) -> anyhow::Result<()> {
     let only = args.only.as_deref().map(parse_patches).transpose()?;
     open_graph(&RunDir::new(&args.run))?;
@@ -93,18 +83,12 @@ pub(crate) fn execute(args: &EmbedArgs, context: &Context) -> anyhow::Result<()>
     if only.is_none() {
         work.finish(&[], context)?;
     }
-    let record = Record {
-        summary: &summary,
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
-        out: &folder,
-    };
+    let record = Record::new(&summary, &folder, context);
     let mut rows = vec![
         ("embedded", format!("{} patches", grouped(summary.embedded.len()))),
         ("kept", format!("{} patches that were there already", grouped(summary.kept.len()))),
-        ("seconds", format!("{:.2}", record.seconds)),
     ];
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows.push(("embeddings", folder.display().to_string()));
     context.output.show(&record, &rows)
 }
@@ -136,5 +120,4 @@ mod tests {
             assert!(parse_patches(wrong).is_err(), "{wrong}");
         }
     }
-
 }

@@ -1,20 +1,20 @@
 //! `l2g evaluate RUN`: score the embeddings of a run, into `6-evaluation`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use local2global::evaluate::link_prediction::LinkRankings;
 use local2global::evaluate::{
     ClassificationScores, Contender, EvaluateConfig, LinkScores, PairScores, Score, Scores, Spread, Task,
 };
-use local2global::memory;
 use local2global::pipeline::{GraphSource, Pipeline, PipelineError, StageName};
-use serde::Serialize;
 
 use super::partition::open_stage;
+use crate::choice::choice;
 use crate::context::Context;
-use crate::output::{bytes, grouped};
+use crate::cost::Record;
+use crate::output::grouped;
 
 /// Score the embedding of a run.
 ///
@@ -56,23 +56,15 @@ pub(crate) struct EvaluateArgs {
     split: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum TaskArg {
-    /// Tell the edges of the graph from non-edges
-    Reconstruction,
-    /// Tell held-out edges from non-edges
-    LinkPrediction,
-    /// Tell the classes of nodes
-    Classification,
-}
-
-#[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    scores: &'a Scores,
-    seconds: f64,
-    peak_bytes: Option<u64>,
-    out: &'a Path,
+choice! {
+    TaskArg for Task {
+        /// Tell the edges of the graph from non-edges
+        Reconstruction,
+        /// Tell held-out edges from non-edges
+        LinkPrediction,
+        /// Tell the classes of nodes
+        Classification,
+    }
 }
 
 pub(crate) fn execute(args: &EvaluateArgs, context: &Context) -> anyhow::Result<()> {
@@ -91,15 +83,9 @@ pub(crate) fn execute(args: &EvaluateArgs, context: &Context) -> anyhow::Result<
         })
         .with_context(|| format!("could not evaluate run `{}`", args.run.display()))?;
     work.finish(&[], context)?;
-    let record = Record {
-        scores: &scores,
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
-        out: &args.run,
-    };
+    let record = Record::new(&scores, &args.run, context);
     let mut rows = rows(&scores);
-    rows.push(("seconds", format!("{:.2}", record.seconds)));
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows.push(("scores", run.evaluation().scores().display().to_string()));
     context.output.show(&record, &rows)
 }
@@ -278,14 +264,4 @@ fn class_lines(scores: &ClassificationScores, notes: Notes) -> Vec<String> {
 fn spread(spread: &Spread) -> String {
     let std = spread.std.map_or(String::new(), |std| format!(" ± {std:.3}"));
     format!("{:.3}{std}", spread.mean)
-}
-
-impl From<TaskArg> for Task {
-    fn from(task: TaskArg) -> Self {
-        match task {
-            TaskArg::Reconstruction => Self::Reconstruction,
-            TaskArg::LinkPrediction => Self::LinkPrediction,
-            TaskArg::Classification => Self::Classification,
-        }
-    }
 }

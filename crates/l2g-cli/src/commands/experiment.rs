@@ -7,14 +7,14 @@ use clap::Args;
 use local2global::config::{Config, ExperimentConfig};
 use local2global::evaluate::Spread;
 use local2global::experiment::{Curves, Finished, Table, experiment};
-use local2global::memory;
 use local2global::pipeline::{RunLock, Sharing};
 use local2global::run_dir::{ExperimentFolder, RunDir};
 use serde::Serialize;
 
 use super::graph::{InputArgs, default_folder};
 use crate::context::{Context, UsageError};
-use crate::output::{self, bytes, grouped};
+use crate::cost::Cost;
+use crate::output::{self, grouped};
 
 /// Compare stitched patches with training on the whole graph, as the paper does.
 ///
@@ -67,8 +67,8 @@ struct Record<'a> {
     table: &'a Table,
     embedded: usize,
     kept: usize,
-    seconds: f64,
-    peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    cost: Cost,
     out: &'a Path,
 }
 
@@ -89,14 +89,7 @@ pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Resul
         context.progress.tell(&sentence(finished), "dimension", finished.row);
     })
     .with_context(|| format!("could not finish the experiment on `{input}`"))?;
-    let record = Record {
-        table: &table,
-        embedded,
-        kept,
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
-        out: &out,
-    };
+    let record = Record { table: &table, embedded, kept, cost: Cost::so_far(context), out: &out };
     context.output.show_page(&record, &format!("{}\n{}", table.to_markdown(), output::table(&rows(&record))))
 }
 
@@ -165,9 +158,8 @@ fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
     rows.extend([
         ("embedded", format!("{} patches", grouped(record.embedded))),
         ("kept", format!("{} patches that were there already", grouped(record.kept))),
-        ("seconds", format!("{:.2}", record.seconds)),
     ]);
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows.push(("figure", ExperimentFolder::at(record.out).figure().display().to_string()));
     rows
 }

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use local2global::export::{ExportError, ExportFormat, Exported, export_run};
-use local2global::memory;
 use local2global::pipeline::{StageName, check_unchanged};
 use local2global::run_dir::{RunDir, is_standard_output};
 use serde::Serialize;
 
+use crate::choice::choice;
 use crate::context::{Context, UsageError};
+use crate::cost::Cost;
 use crate::output::{bytes, grouped};
 
 /// Write the global embedding of a run in the format of another program.
@@ -37,27 +38,27 @@ pub(crate) struct ExportArgs {
     out: Option<PathBuf>,
 }
 
-/// A format, as flags spell it.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ExportFormatArg {
-    /// A table with the columns id and vector (.parquet)
-    Parquet,
-    /// Text separated by commas, with a header (.csv, also .gz and .zst)
-    Csv,
-    /// Text separated by tabs, with a header (.tsv, also .gz and .zst)
-    Tsv,
-    /// The text format of word2vec (.vec)
-    Word2vec,
-    /// A folder with vectors.tsv and metadata.tsv
-    Projector,
+choice! {
+    pub(crate) ExportFormatArg for ExportFormat {
+        /// A table with the columns id and vector (.parquet)
+        Parquet,
+        /// Text separated by commas, with a header (.csv, also .gz and .zst)
+        Csv,
+        /// Text separated by tabs, with a header (.tsv, also .gz and .zst)
+        Tsv,
+        /// The text format of word2vec (.vec)
+        Word2vec,
+        /// A folder with vectors.tsv and metadata.tsv
+        Projector,
+    }
 }
 
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(flatten)]
     exported: &'a Exported,
-    seconds: f64,
-    peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    cost: Cost,
 }
 
 pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
@@ -67,17 +68,12 @@ pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()
         return stream(&run, format, context);
     }
     let exported = export(&run, format, args.out.as_deref(), context)?;
-    let record = Record {
-        exported: &exported,
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
-    };
+    let record = Record { exported: &exported, cost: Cost::so_far(context) };
     let mut rows = vec![
         ("vectors", format!("{} x {}", grouped(exported.nodes), exported.dim)),
         ("size", bytes(exported.bytes)),
-        ("seconds", format!("{:.2}", record.seconds)),
     ];
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows.extend(exported.files.iter().map(|file| ("written", file.display().to_string())));
     context.output.show(&record, &rows)
 }
@@ -115,16 +111,4 @@ fn format(args: &ExportArgs) -> Result<ExportFormat, ExportError> {
     let path = args.out.as_deref().unwrap_or(Path::new(""));
     told.or_else(|| ExportFormat::of_name(path))
         .ok_or_else(|| ExportError::UnknownFormat { path: path.to_owned() })
-}
-
-impl From<ExportFormatArg> for ExportFormat {
-    fn from(format: ExportFormatArg) -> Self {
-        match format {
-            ExportFormatArg::Parquet => Self::Parquet,
-            ExportFormatArg::Csv => Self::Csv,
-            ExportFormatArg::Tsv => Self::Tsv,
-            ExportFormatArg::Word2vec => Self::Word2vec,
-            ExportFormatArg::Projector => Self::Projector,
-        }
-    }
 }

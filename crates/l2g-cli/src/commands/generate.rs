@@ -2,19 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use local2global::generate::{
     BlockModel, ClassFeatures, Degrees, GenerateError, Generator, Geometric, GraphKind, Outputs,
     RingOfCliques, Rmat, Written,
 };
-use local2global::memory;
 use local2global::run_dir::is_standard_output;
 use local2global::seed::Seed;
 use local2global::write::OutputFormat;
 use serde::Serialize;
 
+use crate::choice::choice;
 use crate::context::{Context, UsageError};
-use crate::output::{bytes, grouped};
+use crate::cost::Cost;
+use crate::output::grouped;
 
 /// Make a synthetic graph with known truth.
 ///
@@ -181,16 +182,10 @@ struct OutputArgs {
     labels_out: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatArg {
-    EdgeList,
-    Csv,
-    Tsv,
-    Parquet,
-    Npy,
-    Npz,
-    ScipyNpz,
-    MatrixMarket,
+choice! {
+    FormatArg for OutputFormat {
+        EdgeList, Csv, Tsv, Parquet, Npy, Npz, ScipyNpz, MatrixMarket,
+    }
 }
 
 #[derive(Serialize)]
@@ -199,8 +194,8 @@ struct Record<'a> {
     settings: Settings<'a>,
     #[serde(flatten)]
     written: &'a Written,
-    seconds: f64,
-    peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    cost: Cost,
 }
 
 #[derive(Serialize)]
@@ -226,17 +221,15 @@ pub(crate) fn execute(args: GenerateArgs, context: &Context) -> anyhow::Result<(
     let record = Record {
         settings: Settings { settings: &kind, seed },
         written: &written,
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
+        cost: Cost::so_far(context),
     };
     let mut rows = vec![
         ("nodes", grouped(written.nodes)),
         ("edges", grouped(written.edges)),
         ("features", grouped(written.features)),
         ("classes", grouped(written.classes)),
-        ("seconds", format!("{:.2}", record.seconds)),
     ];
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows.extend(written.files.iter().map(|file| ("written", file.display().to_string())));
     context.output.show(&record, &rows)
 }
@@ -296,21 +289,6 @@ impl From<OutputArgs> for Outputs {
             format: args.format.map(Into::into),
             features: args.features_out,
             labels: args.labels_out,
-        }
-    }
-}
-
-impl From<FormatArg> for OutputFormat {
-    fn from(format: FormatArg) -> Self {
-        match format {
-            FormatArg::EdgeList => Self::EdgeList,
-            FormatArg::Csv => Self::Csv,
-            FormatArg::Tsv => Self::Tsv,
-            FormatArg::Parquet => Self::Parquet,
-            FormatArg::Npy => Self::Npy,
-            FormatArg::Npz => Self::Npz,
-            FormatArg::ScipyNpz => Self::ScipyNpz,
-            FormatArg::MatrixMarket => Self::MatrixMarket,
         }
     }
 }

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use local2global::config::Config;
 use local2global::graph::builtin;
 use local2global::graph::external::Workspace;
 use local2global::graph::io::{Delimiter, EdgeColumns, Format, Weights};
 use local2global::graph::load::{Component, DroppedTotals, GraphConfig, GraphSummary, Loaded, WeightRange};
 use local2global::graph::store;
-use local2global::memory;
 use local2global::pipeline::{RunLock, Sharing, StageName};
 use local2global::run_dir::{RunDir, remove_work_folders};
-use serde::Serialize;
 
+use crate::choice::choice;
 use crate::context::Context;
-use crate::output::{bytes, grouped};
+use crate::cost::Record;
+use crate::output::grouped;
 use crate::stage::StageWork;
 
 /// The graph to read, and how.
@@ -63,26 +63,21 @@ pub(crate) struct InputArgs {
     data: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatArg {
-    EdgeList,
-    Csv,
-    Tsv,
-    Parquet,
-    Npy,
-    Npz,
-    MatrixMarket,
-    JsonLines,
-    #[value(name = "graphml")]
-    GraphMl,
+choice! {
+    FormatArg for Format {
+        EdgeList, Csv, Tsv, Parquet, Npy, Npz, MatrixMarket, JsonLines,
+        #[value(name = "graphml")]
+        GraphMl,
+    }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ComponentArg {
-    /// The largest connected component
-    Largest,
-    /// Everything, connected or not
-    All,
+choice! {
+    ComponentArg for Component {
+        /// The largest connected component
+        Largest,
+        /// Everything, connected or not
+        All,
+    }
 }
 
 /// Read a graph, clean it, and write it into a run folder.
@@ -112,15 +107,6 @@ pub(crate) struct GraphArgs {
     input: InputArgs,
 }
 
-#[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    summary: &'a GraphSummary,
-    seconds: f64,
-    peak_bytes: Option<u64>,
-    out: &'a Path,
-}
-
 pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| default_folder(&args.graph));
     let run = RunDir::new(&out);
@@ -132,15 +118,9 @@ pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()>
     store::write_loaded(&folder, &loaded)?;
     work.config = Config { graph: args.input.settings(&args.graph, context), ..context.config.clone() };
     work.finish(&args.input.data_folders(), context)?;
-    let record = Record {
-        summary: &loaded.summary,
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
-        out: &out,
-    };
+    let record = Record::new(&loaded.summary, &out, context);
     let mut rows = rows(&loaded.summary);
-    rows.push(("seconds", format!("{:.2}", record.seconds)));
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows.push(("graph", folder.display().to_string()));
     context.output.show(&record, &rows)
 }
@@ -166,7 +146,12 @@ impl InputArgs {
 
     /// Reads the graph that the settings name. What does not fit into memory goes to a folder in
     /// `room`.
-    pub(crate) fn load(&self, config: &GraphConfig, room: &Path, context: &Context) -> anyhow::Result<Loaded> {
+    pub(crate) fn load(
+        &self,
+        config: &GraphConfig,
+        room: &Path,
+        context: &Context,
+    ) -> anyhow::Result<Loaded> {
         let name = config.input.as_deref().unwrap_or("cora");
         let workspace = Workspace { limit: context.config.memory_limit(), folder: room.to_owned() };
         let loaded = builtin::open_within(name, &self.data_folders(), config, &workspace, &context.progress)
@@ -251,29 +236,4 @@ fn left_out(dropped: &DroppedTotals) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-impl From<FormatArg> for Format {
-    fn from(format: FormatArg) -> Self {
-        match format {
-            FormatArg::EdgeList => Self::EdgeList,
-            FormatArg::Csv => Self::Csv,
-            FormatArg::Tsv => Self::Tsv,
-            FormatArg::Parquet => Self::Parquet,
-            FormatArg::Npy => Self::Npy,
-            FormatArg::Npz => Self::Npz,
-            FormatArg::MatrixMarket => Self::MatrixMarket,
-            FormatArg::JsonLines => Self::JsonLines,
-            FormatArg::GraphMl => Self::GraphMl,
-        }
-    }
-}
-
-impl From<ComponentArg> for Component {
-    fn from(component: ComponentArg) -> Self {
-        match component {
-            ComponentArg::Largest => Self::Largest,
-            ComponentArg::All => Self::All,
-        }
-    }
 }

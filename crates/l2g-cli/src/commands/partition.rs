@@ -6,7 +6,6 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use local2global::config::Config;
 use local2global::graph::{Graph, store};
-use local2global::memory;
 use local2global::partition::{
     Fennel, GivenClusters, Louvain, Metis, NumClusters, PartitionConfig, PartitionMethod, PartitionReport,
     partition, write_partition,
@@ -17,7 +16,8 @@ use serde::Serialize;
 
 use super::patch::DimArgs;
 use crate::context::Context;
-use crate::output::{bytes, grouped};
+use crate::cost::Cost;
+use crate::output::grouped;
 use crate::stage::StageWork;
 
 /// Split the graph of a run into disjoint clusters.
@@ -71,8 +71,8 @@ struct Record<'a> {
     #[serde(flatten)]
     report: &'a PartitionReport,
     method: &'static str,
-    seconds: f64,
-    peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    cost: Cost,
     out: &'a Path,
 }
 
@@ -87,13 +87,8 @@ pub(crate) fn execute(args: &PartitionArgs, context: &Context) -> anyhow::Result
         .with_context(|| format!("could not partition the graph of `{}`", args.run.display()))?;
     let report = PartitionReport::of(&graph, &found);
     write_partition(&work.run, &found, &report)?;
-    let record = Record {
-        report: &report,
-        method: config.method.name(),
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
-        out: &args.run,
-    };
+    let record =
+        Record { report: &report, method: config.method.name(), cost: Cost::so_far(context), out: &args.run };
     let rows = rows(&record, config, graph.num_nodes(), smallest);
     work.finish(&[], context)?;
     context.output.show(&record, &rows)
@@ -157,8 +152,7 @@ fn rows(
         ("sizes", format!("{} to {} nodes", grouped(smallest), grouped(largest))),
         ("balance", format!("the largest has {:.3} times the nodes of the mean", report.balance)),
         ("cut", format!("{} edges lie between clusters, {cut:.2} %", grouped(report.cut_edges))),
-        ("seconds", format!("{:.2}", record.seconds)),
     ];
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows
 }

@@ -1,22 +1,22 @@
 //! `l2g patch RUN`: grow the clusters of a run into overlapping patches, write `3-patches`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use local2global::config::Config;
-use local2global::memory;
 use local2global::partition::read_partition;
 use local2global::patch::{
     Cover, Landmarks, PatchConfig, PatchReport, Sparsify, make_patches, write_patches,
 };
 use local2global::pipeline::StageName;
-use serde::Serialize;
 
 use super::partition::{open_graph, open_stage};
 use crate::advice;
+use crate::choice::choice;
 use crate::context::Context;
-use crate::output::{bytes, grouped};
+use crate::cost::Record;
+use crate::output::grouped;
 
 /// What overlaps follow from.
 #[derive(Clone, Copy, Debug, Args)]
@@ -93,35 +93,28 @@ fn parse_landmarks(text: &str) -> Result<Landmarks, String> {
     number.and_then(Landmarks::from_number).ok_or_else(|| needed.into())
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum CoverArg {
-    /// Every edge lies in some patch
-    Edges,
-    /// Every node lies in some patch, as in the paper
-    Nodes,
-    /// Edges, unless patches would hold more than twice the nodes for it
-    Auto,
+choice! {
+    CoverArg for Cover {
+        /// Every edge lies in some patch
+        Edges,
+        /// Every node lies in some patch, as in the paper
+        Nodes,
+        /// Edges, unless patches would hold more than twice the nodes for it
+        Auto,
+    }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum SparsifyArg {
-    /// Drawn by effective resistance times conductance, as in the paper
-    Resistance,
-    /// Drawn by conductance: the share of edges that two clusters have in common
-    Conductance,
-    /// The strongest of each patch
-    Nearest,
-    /// All
-    None,
-}
-
-#[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    report: &'a PatchReport,
-    seconds: f64,
-    peak_bytes: Option<u64>,
-    out: &'a Path,
+choice! {
+    SparsifyArg for Sparsify {
+        /// Drawn by effective resistance times conductance, as in the paper
+        Resistance,
+        /// Drawn by conductance: the share of edges that two clusters have in common
+        Conductance,
+        /// The strongest of each patch
+        Nearest,
+        /// All
+        None,
+    }
 }
 
 pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
@@ -138,12 +131,7 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
         make_patches(&graph, &clusters, config, embed.dim, *seed, &context.progress).with_context(failed)?;
     write_patches(&work.run, &patches, &report, &context.progress).with_context(failed)?;
     work.finish(&[], context)?;
-    let record = Record {
-        report: &report,
-        seconds: context.started.elapsed().as_secs_f64(),
-        peak_bytes: memory::peak_bytes(),
-        out: &args.run,
-    };
+    let record = Record::new(&report, &args.run, context);
     context.output.show(&record, &rows(&record))
 }
 
@@ -159,8 +147,8 @@ fn settings(args: &PatchArgs, config: &PatchConfig) -> PatchConfig {
     config
 }
 
-fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
-    let report = record.report;
+fn rows(record: &Record<'_, PatchReport>) -> Vec<(&'static str, String)> {
+    let report = record.result;
     let lost = report.edges_in_no_patch;
     let (pairs, joined) = (grouped(report.patch_edges), report.mean_degree);
     let overlap = report.overlap;
@@ -192,8 +180,7 @@ fn rows(record: &Record<'_>) -> Vec<(&'static str, String)> {
         ));
     }
     rows.extend(advice::on_sizes(report, "l2g partition --clusters 1").map(|advice| ("advice", advice)));
-    rows.push(("seconds", format!("{:.2}", record.seconds)));
-    rows.extend(record.peak_bytes.map(|peak| ("peak memory", bytes(peak))));
+    rows.extend(record.cost.rows());
     rows
 }
 
@@ -205,25 +192,4 @@ pub(crate) fn sizes_and_copies(report: &PatchReport) -> String {
     format!(
         "of {smallest} to {largest} nodes; a node is in {copies:.1} of them on average, an edge in {edge_copies:.1}"
     )
-}
-
-impl From<CoverArg> for Cover {
-    fn from(cover: CoverArg) -> Self {
-        match cover {
-            CoverArg::Edges => Self::Edges,
-            CoverArg::Nodes => Self::Nodes,
-            CoverArg::Auto => Self::Auto,
-        }
-    }
-}
-
-impl From<SparsifyArg> for Sparsify {
-    fn from(sparsify: SparsifyArg) -> Self {
-        match sparsify {
-            SparsifyArg::Resistance => Self::Resistance,
-            SparsifyArg::Conductance => Self::Conductance,
-            SparsifyArg::Nearest => Self::Nearest,
-            SparsifyArg::None => Self::None,
-        }
-    }
 }

@@ -1,9 +1,10 @@
-//! Short runs of a small graph, through the real binary.
+//! Folders to run `l2g` in, and short runs of a small graph, through the real binary.
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -13,9 +14,45 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
+/// A folder of its own for a test, gone in the end. It stands for its path.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Runs `l2g` inside the folder.
+    pub(crate) fn l2g(&self, arguments: &[&str]) -> Output {
+        l2g(self, arguments)
+    }
+
+    /// The record that `l2g` prints when it is run inside the folder.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        json(self, arguments)
+    }
+
+    /// Writes a file.
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        fs::write(self.join(name), text).unwrap();
+    }
+}
+
+impl Deref for Folder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        self.path()
+    }
+}
+
 /// A folder with a small graph, `graph.npz`, of three communities with features and labels.
-pub(crate) fn prepared() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+pub(crate) fn prepared() -> Folder {
+    let folder = Folder::new();
     let arguments = ["generate", "block-model", "--nodes", "240", "--communities", "3", "--mean-degree", "8"];
     let more = ["--features", "12", "--words", "4", "--out", "graph.npz", "--quiet", "--seed", "5"];
     let output = l2g(folder.path(), &[&arguments[..], &more].concat());
@@ -51,6 +88,23 @@ pub(crate) fn l2g(folder: &Path, arguments: &[&str]) -> Output {
     command(folder, arguments).output().unwrap()
 }
 
+/// The record that a command prints, which must succeed.
+pub(crate) fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let output = l2g(folder, arguments);
+    assert!(output.status.success(), "{}", text(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Asserts that a command failed, through no fault of its usage, and that people were told so in
+/// these words.
+pub(crate) fn assert_refused(output: &Output, words: &[&str]) {
+    let told = text(output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for words in words {
+        assert!(told.contains(words), "`{words}` is not in\n{told}");
+    }
+}
+
 pub(crate) fn run<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["run", "graph.npz", "--out", out][..], &FAST, more].concat()
 }
@@ -67,9 +121,7 @@ pub(crate) fn result(output: &Output) -> String {
 
 /// Goes the whole way and returns what became of each stage: `kept`, or why it was done.
 pub(crate) fn stages(folder: &Path, arguments: &[&str]) -> BTreeMap<String, String> {
-    let output = l2g(folder, &[arguments, &["--json", "--quiet"]].concat());
-    assert!(output.status.success(), "{}", text(&output));
-    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let record = json(folder, &[arguments, &["--json", "--quiet"]].concat());
     let stages = record["stages"].as_array().unwrap().iter().map(|stage| {
         let reason = stage["reason"].as_str().unwrap_or("kept");
         (stage["stage"].as_str().unwrap().to_owned(), reason.to_owned())

@@ -5,7 +5,7 @@ use super::config::{AlignConfig, Centroid};
 use super::judge::{Judgement, Task};
 use super::solution::Solution;
 use super::{AlignError, LocalPatch, Overlap, Transforms, hierarchy, overlap, tree};
-use crate::linalg::dense::Real;
+use crate::linalg::real::Real;
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -115,8 +115,7 @@ pub fn align(
     seed: Seed,
     progress: &dyn Progress,
 ) -> Result<Alignment, AlignError> {
-    config.check()?;
-    check_patches(patches)?;
+    check(patches, config)?;
     progress.begin("overlaps", 0, "edges");
     let overlaps = match edges {
         Some(edges) => overlap::of_edges(patches, edges)?,
@@ -124,6 +123,11 @@ pub fn align(
     };
     progress.end();
     align_overlaps(patches, overlaps, config, seed, progress)
+}
+
+fn check(patches: &[LocalPatch], config: &AlignConfig) -> Result<(), AlignError> {
+    config.check()?;
+    check_patches(patches)
 }
 
 /// As [`align`], along overlaps that the caller has found, and perhaps chosen from.
@@ -137,8 +141,7 @@ pub fn align_overlaps(
     seed: Seed,
     progress: &dyn Progress,
 ) -> Result<Alignment, AlignError> {
-    config.check()?;
-    check_patches(patches)?;
+    check(patches, config)?;
     check_connected(patches, &overlaps)?;
     progress.begin("rotations and translations", overlaps.len() as u64, "edges");
     let levels = match config.levels {

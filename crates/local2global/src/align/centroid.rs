@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::copies::Copies;
 pub use super::copies::{Block, Combination, Wanted};
 use super::{AlignError, LocalPatch};
-use crate::linalg::dense::Real;
+use crate::linalg::real::Real;
 
 /// The copies in a block take at most about this many bytes.
 const BLOCK_BYTES: usize = 32 << 20;

@@ -8,8 +8,8 @@
 use std::borrow::Cow;
 
 use super::{AlignError, Centroid, LocalPatch, Transforms};
-use crate::linalg::dense::Real;
 use crate::linalg::lanes::{sum_pairs, vectorized};
+use crate::linalg::real::Real;
 
 /// How copies are combined.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use std::ops::{Range, RangeInclusive};
 
 use crate::align::AlignError;
 use crate::buffer::Buffer;
-use crate::linalg::dense::Real;
+use crate::linalg::real::Real;
 
 /// The coordinates of a patch, row-major.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! The transform of every patch into the common frame.
 
-use crate::linalg::dense::{Real, identity, multiply, multiply_add, view, view_mut};
+use crate::linalg::dense::{identity, multiply, multiply_add, view, view_mut};
+use crate::linalg::real::Real;
 
 /// One scale, rotation and translation per patch:
 /// `aligned = scale * X @ rotation + translation`.

@@ -32,7 +32,7 @@ use super::given::read_coordinates;
 use super::memory::PatchSize;
 use super::process::ProcessGroup;
 use super::{EmbedError, EmbedTask, Embedder, Embedding, PatchInput, Record};
-use crate::graph::{Features, Graph, NodeId};
+use crate::graph::{Graph, NodeId};
 use crate::run_dir::{FileError, make_work_folder, write_array};
 use crate::seed::Seed;
 
@@ -78,7 +78,7 @@ impl Command {
                 problem: "asks for {features}, but the graph has none".into(),
             })?;
             let shape = [features.num_rows(), features.width()];
-            write_array(&folder.join("features.npy"), &shape, &filled(features))?;
+            write_array(&folder.join("features.npy"), &shape, &features.filled())?;
         }
         Ok(())
     }
@@ -172,24 +172,6 @@ fn edges_once(graph: &Graph) -> Vec<u64> {
     let once = |u: NodeId, v: NodeId| u <= v || !graph.has_edge(v, u);
     let edges = graph.nodes().flat_map(|u| graph.neighbors(u).map(move |v| (u, v)));
     edges.filter(|&(u, v)| once(u, v)).flat_map(|(u, v)| [u.0, v.0]).collect()
-}
-
-/// All feature values, zeros included.
-fn filled(features: &Features) -> Vec<f32> {
-    match features {
-        Features::Dense(dense) => dense.values().to_vec(),
-        Features::Sparse(sparse) => {
-            let width = features.width();
-            let mut values = vec![0.0; features.num_rows() * width];
-            for row in 0..features.num_rows() {
-                let (columns, entries) = sparse.row(NodeId::new(row));
-                for (&column, &entry) in columns.iter().zip(entries) {
-                    values[row * width + column as usize] = entry;
-                }
-            }
-            values
-        }
-    }
 }
 
 /// The end of what a program wrote to its standard error.

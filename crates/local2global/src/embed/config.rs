@@ -148,77 +148,55 @@ impl Default for EmbedConfig {
     }
 }
 
-/// What one patch does differently; patches need only agree on the dimension.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "the fields are those of EmbedConfig")]
-pub struct PatchOverrides {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub method: Option<EmbedMethod>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hidden: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub learning_rate: Option<Rates>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight_decay: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub patience: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hide: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<Start>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub runs: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub select: Option<Select>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decoder: Option<Decoder>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub normalise: Option<Scaling>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub power_iterations: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub coordinates: Option<PathBuf>,
+/// Declares which settings a patch may have of its own: each of them optional, named as in
+/// [`EmbedConfig`], and put in the place of the setting there.
+macro_rules! overrides {
+    ($($key:ident: $value:ty),* $(,)?) => {
+        /// What one patch does differently; patches need only agree on the dimension.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        #[expect(missing_docs, reason = "the fields are those of EmbedConfig")]
+        pub struct PatchOverrides {
+            $(#[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$value>,)*
+        }
+
+        impl PatchOverrides {
+            fn put_into(self, config: &mut EmbedConfig) {
+                $(if let Some(value) = self.$key {
+                    config.$key = value.into();
+                })*
+            }
+        }
+    };
+}
+
+overrides! {
+    method: EmbedMethod,
+    hidden: f64,
+    epochs: u32,
+    learning_rate: Rates,
+    weight_decay: f64,
+    patience: u32,
+    validation: f64,
+    hide: f64,
+    start: Start,
+    runs: u32,
+    select: Select,
+    decoder: Decoder,
+    normalise: Scaling,
+    power_iterations: u32,
+    command: Vec<String>,
+    coordinates: PathBuf,
 }
 
 impl EmbedConfig {
     /// The settings of one patch: those of all, with its own put in their place.
     pub fn of_patch(&self, name: &str) -> Self {
-        let own = self.patches.get(name).cloned().unwrap_or_default();
-        Self {
-            method: own.method.unwrap_or(self.method),
-            dim: self.dim,
-            hidden: own.hidden.unwrap_or(self.hidden),
-            epochs: own.epochs.or(self.epochs),
-            learning_rate: own.learning_rate.or_else(|| self.learning_rate.clone()),
-            weight_decay: own.weight_decay.or(self.weight_decay),
-            patience: own.patience.or(self.patience),
-            validation: own.validation.or(self.validation),
-            hide: own.hide.or(self.hide),
-            start: own.start.or(self.start),
-            runs: own.runs.unwrap_or(self.runs),
-            select: own.select.unwrap_or(self.select),
-            decoder: own.decoder.unwrap_or(self.decoder),
-            normalise: own.normalise.or(self.normalise),
-            frame: self.frame,
-            window: self.window,
-            walk_clusters: self.walk_clusters,
-            scaling: self.scaling,
-            late: self.late,
-            basis: self.basis,
-            power_iterations: own.power_iterations.unwrap_or(self.power_iterations),
-            command: own.command.unwrap_or_else(|| self.command.clone()),
-            command_timeout: self.command_timeout,
-            coordinates: own.coordinates.unwrap_or_else(|| self.coordinates.clone()),
-            memory_bytes: self.memory_bytes,
-            patches: BTreeMap::new(),
+        let mut config = Self { patches: BTreeMap::new(), ..self.clone() };
+        if let Some(own) = self.patches.get(name) {
+            own.clone().put_into(&mut config);
         }
+        config
     }
 
     /// The same settings without limits of memory and time, which do not change the coordinates.

@@ -17,8 +17,10 @@
 //!
 //! Source: Veličković et al., "Deep graph infomax", ICLR 2019.
 
+use crate::linalg::real::Real;
 use rand::seq::SliceRandom;
 
+use super::nn::Matrix;
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::Decoder;
@@ -28,7 +30,6 @@ use super::nn::init::{FirstWeights, glorot};
 use super::nn::layer::{InputLayer, add_bias};
 use super::nn::noise::{Purpose, stream_index};
 use super::nn::train::Model;
-use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
 use crate::seed::{Seed, Stage};
@@ -55,7 +56,7 @@ pub struct Dgi<F> {
     clock: Clock,
 }
 
-impl<F: Float> Dgi<F> {
+impl<F: Real> Dgi<F> {
     /// A model for a patch; `seed` chooses the edges that are held out. None are hidden.
     pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
         let dim = settings.dim;
@@ -113,7 +114,7 @@ impl<F: Float> Dgi<F> {
     }
 }
 
-impl<F: Float> Model<F> for Dgi<F> {
+impl<F: Real> Model<F> for Dgi<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         let mut clock = self.clock;
         clock.time(Part::Sampling, || {
@@ -168,49 +169,36 @@ impl<F: Float> Model<F> for Dgi<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::nn::fixture::{
-        Fixture, assert_agrees_with_pytorch, assert_close, assert_gradients_agree,
-    };
+    use crate::embed::nn::fixture::{Fixture, Reference, assert_gradients_agree};
     use crate::embed::nn::input::Scaling;
 
-    const NAMES: [&str; 5] = ["w", "b", "prelu", "bilinear", "bias"];
+    const PYTORCH: Reference = Reference::new("dgi", &["w", "b", "prelu", "bilinear", "bias"], Some("dgi_h"));
 
-    fn model(fixture: &Fixture) -> Dgi<f64> {
-        let mut model = Dgi::new(&fixture.graph(), &fixture.settings(), FirstWeights::Own(Seed(0)), Seed(0));
-        model.layer.set_features(fixture.matrix("x"));
-        for (parameter, name) in model.parameters.iter_mut().zip(NAMES) {
-            parameter.value = fixture.matrix(&format!("dgi_init_{name}"));
-        }
-        model.set_order(fixture.nodes("dgi_perm"));
+    fn model() -> Dgi<f64> {
+        let mut model = Dgi::new(&Fixture.graph(), &Fixture.settings(), FirstWeights::Own(Seed(0)), Seed(0));
+        model.layer.set_features(Fixture.matrix("x"));
+        PYTORCH.set_first_weights(&mut model);
+        model.set_order(Fixture.nodes("dgi_perm"));
         model
     }
 
     #[test]
-    fn loss_and_gradients_agree_with_pytorch() {
-        let fixture = Fixture::load();
-        let mut model = model(&fixture);
-        assert_agrees_with_pytorch(&mut model, &fixture, "dgi", &NAMES);
-        assert_close(&model.coordinates(), &fixture.matrix("dgi_h"), 1e-8);
-    }
-
-    #[test]
-    fn gradients_agree_with_finite_differences() {
-        assert_gradients_agree(&mut model(&Fixture::load()));
+    fn loss_and_gradients_agree_with_pytorch_and_finite_differences() {
+        PYTORCH.assert_agrees(&mut model());
     }
 
     #[test]
     fn without_features_gradients_agree_with_finite_differences() {
-        let fixture = Fixture::load();
-        let graph = fixture.graph().with_features(None).unwrap();
-        let settings = ModelSettings { scaling: Scaling::Length, ..fixture.settings() };
+        let graph = Fixture.graph().with_features(None).unwrap();
+        let settings = ModelSettings { scaling: Scaling::Length, ..Fixture.settings() };
         let mut model = Dgi::new(&graph, &settings, FirstWeights::Own(Seed(0)), Seed(0));
-        model.set_order(fixture.nodes("dgi_perm"));
+        model.set_order(Fixture.nodes("dgi_perm"));
         assert_gradients_agree(&mut model);
     }
 
     #[test]
     fn every_epoch_shuffles_anew() {
-        let mut model = model(&Fixture::load());
+        let mut model = model();
         model.draw(Seed(1), 1);
         let first = model.order.clone();
         model.draw(Seed(1), 2);

@@ -44,6 +44,7 @@ pub fn of_patch(
 mod tests {
     use super::*;
     use crate::embed::EmbedMethod;
+    use crate::scratch::scratch;
 
     #[test]
     fn nodes_settings_and_seed_change_the_digest_and_limits_do_not() {
@@ -59,8 +60,7 @@ mod tests {
         assert_ne!(reference, digest(&all, &EmbedConfig { epochs: Some(7), ..config.clone() }, Seed(1)));
         assert_ne!(reference, digest(&all, &config, Seed(2)));
 
-        let folder = tempfile::tempdir().unwrap();
-        let script = folder.path().join("embed.py");
+        let script = scratch("embed.py");
         let words = vec!["python".into(), script.display().to_string()];
         let by_script = EmbedConfig { method: EmbedMethod::Command, command: words, ..config };
         let written = |text: &str| {

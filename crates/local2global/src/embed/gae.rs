@@ -11,18 +11,18 @@
 //!
 //! Source: Kipf, Welling, "Variational graph auto-encoders", 2016.
 
+use super::nn::Matrix;
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
 use super::nn::edges::View;
 use super::nn::encoder::GcnEncoder;
-use super::nn::init::{FirstWeights, glorot};
-use super::nn::layer::InputLayer;
+use super::nn::init::FirstWeights;
 use super::nn::sampling::NonEdges;
 use super::nn::train::Model;
-use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// A graph auto-encoder on one patch.
@@ -34,25 +34,20 @@ pub struct Gae<F> {
     clock: Clock,
 }
 
-impl<F: Float> Gae<F> {
+impl<F: Real> Gae<F> {
     /// A model for a patch; `seed` chooses the edges that are held out.
     pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
-        let (dim, hidden) = (settings.dim, settings.hidden_width());
-        let layer = InputLayer::new(graph, settings.scaling, hidden, settings.unseen, seed);
-        let mut random = start.random();
-        let first = start.of_input(&layer, hidden, &mut random);
-        let second = glorot(hidden, dim, &mut random);
-        let num_non_edges = layer.edges.num_non_edges(settings.unseen.hide);
+        let encoder = settings.encoder(graph, start, 1, seed);
         Self {
-            non_edges: NonEdges::with_pairs(layer.edges.trained(), num_non_edges),
-            pair_loss: PairLoss::new(settings.decoder, layer.num_nodes()),
-            encoder: GcnEncoder::new(layer, first, second),
+            non_edges: encoder.layer.edges.non_edges(settings.unseen.hide),
+            pair_loss: PairLoss::new(settings.decoder, encoder.layer.num_nodes()),
+            encoder,
             clock: Clock::default(),
         }
     }
 }
 
-impl<F: Float> Model<F> for Gae<F> {
+impl<F: Real> Model<F> for Gae<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         self.clock.time(Part::Sampling, || {
             self.encoder.layer.edges.draw(seed, epoch);
@@ -101,74 +96,55 @@ impl<F: Float> Model<F> for Gae<F> {
 mod tests {
     use super::*;
     use crate::embed::nn::edges::Unseen;
-    use crate::embed::nn::fixture::{
-        Fixture, assert_agrees_with_pytorch, assert_close, assert_gradients_agree,
-    };
+    use crate::embed::nn::fixture::{Fixture, Reference, assert_gradients_agree};
     use crate::embed::nn::input::Scaling;
     use crate::embed::nn::masking::Mask;
 
-    const NAMES: [&str; 4] = ["w1", "b1", "w2", "b2"];
+    const PYTORCH: Reference = Reference::new("gae", &["w1", "b1", "w2", "b2"], Some("gae_z"));
 
-    fn model(fixture: &Fixture) -> Gae<f64> {
-        model_on(&fixture.graph(), &fixture.settings(), fixture)
+    fn model() -> Gae<f64> {
+        model_on(&Fixture.graph(), &Fixture.settings())
     }
 
     /// The model where the edges of the other fixture are hidden.
-    fn masked(fixture: &Fixture) -> Gae<f64> {
+    fn masked() -> Gae<f64> {
         let hide = Unseen { hide: 0.5, validation: 0.0 };
-        let settings = ModelSettings { unseen: hide, ..fixture.settings() };
-        let mut model = model_on(&fixture.weighted_graph(), &settings, fixture);
+        let settings = ModelSettings { unseen: hide, ..Fixture.settings() };
+        let mut model = model_on(&Fixture.weighted_graph(), &settings);
         model.encoder.layer.edges.hide(Mask::of_fixture());
         model
     }
 
-    fn model_on(graph: &Graph, settings: &ModelSettings, fixture: &Fixture) -> Gae<f64> {
+    fn model_on(graph: &Graph, settings: &ModelSettings) -> Gae<f64> {
         let mut model = Gae::new(graph, settings, FirstWeights::Own(Seed(0)), Seed(0));
-        model.encoder.layer.set_features(fixture.matrix("x"));
-        for (parameter, name) in model.encoder.parameters.iter_mut().zip(NAMES) {
-            parameter.value = fixture.matrix(&format!("gae_init_{name}"));
-        }
-        model.non_edges.set(&fixture.non_edges(0));
+        model.encoder.layer.set_features(Fixture.matrix("x"));
+        PYTORCH.set_first_weights(&mut model);
+        model.non_edges.set(&Fixture.non_edges(0));
         model
     }
 
     #[test]
-    fn loss_and_gradients_agree_with_pytorch() {
-        let fixture = Fixture::load();
-        let mut model = model(&fixture);
-        assert_agrees_with_pytorch(&mut model, &fixture, "gae", &NAMES);
-        assert_close(&model.coordinates(), &fixture.matrix("gae_z"), 1e-8);
+    fn loss_and_gradients_agree_with_pytorch_and_finite_differences() {
+        PYTORCH.assert_agrees(&mut model());
     }
 
     #[test]
-    fn gradients_agree_with_finite_differences() {
-        assert_gradients_agree(&mut model(&Fixture::load()));
-    }
-
-    #[test]
-    fn with_hidden_edges_loss_and_gradients_agree_with_pytorch() {
-        let fixture = Fixture::load();
-        let mut model = masked(&fixture);
-        let hidden: Vec<u32> = fixture.nodes("masked_hidden");
+    fn with_hidden_edges_they_agree_too() {
+        let mut model = masked();
+        let hidden: Vec<u32> = Fixture.nodes("masked_hidden");
         let targets = model.encoder.layer.edges.targets();
         assert_eq!(targets.num_edges(), hidden.len() / 2);
         assert!(hidden.chunks(2).all(|pair| targets.of(pair[0] as usize).contains(&pair[1])));
-        assert_agrees_with_pytorch(&mut model, &fixture, "masked_gae", &NAMES);
-    }
-
-    #[test]
-    fn with_hidden_edges_gradients_agree_with_finite_differences() {
-        assert_gradients_agree(&mut masked(&Fixture::load()));
+        Reference { prefix: "masked_gae", coordinates: None, ..PYTORCH }.assert_agrees(&mut model);
     }
 
     #[test]
     fn without_features_gradients_agree_with_finite_differences() {
-        let fixture = Fixture::load();
-        let graph = fixture.graph().with_features(None).unwrap();
+        let graph = Fixture.graph().with_features(None).unwrap();
         for scaling in [Scaling::None, Scaling::Length] {
-            let settings = ModelSettings { scaling, ..fixture.settings() };
+            let settings = ModelSettings { scaling, ..Fixture.settings() };
             let mut model = Gae::new(&graph, &settings, FirstWeights::Own(Seed(0)), Seed(0));
-            model.non_edges.set(&fixture.non_edges(0));
+            model.non_edges.set(&Fixture.non_edges(0));
             assert_gradients_agree(&mut model);
         }
     }

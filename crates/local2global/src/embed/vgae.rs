@@ -17,20 +17,20 @@
 //!
 //! Source: Kipf, Welling, "Variational graph auto-encoders", 2016.
 
+use super::nn::Matrix;
 use super::nn::adam::Parameter;
 use super::nn::clock::{Clock, Part};
 use super::nn::decoder::PairLoss;
 use super::nn::edges::View;
 use super::nn::encoder::GcnEncoder;
-use super::nn::init::{FirstWeights, glorot_heads};
-use super::nn::layer::InputLayer;
+use super::nn::init::FirstWeights;
 use super::nn::noise::fill_normal;
 use super::nn::sampling::NonEdges;
 use super::nn::train::Model;
 use super::nn::variational::{draw_coordinates, heads_backward};
-use super::nn::{Float, Matrix};
 use super::settings::ModelSettings;
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// A variational graph auto-encoder on one patch.
@@ -48,22 +48,18 @@ pub struct Vgae<F> {
     clock: Clock,
 }
 
-impl<F: Float> Vgae<F> {
+impl<F: Real> Vgae<F> {
     /// A model for a patch; `seed` chooses the edges that are held out.
     pub fn new(graph: &Graph, settings: &ModelSettings, start: FirstWeights<'_>, seed: Seed) -> Self {
-        let (dim, hidden) = (settings.dim, settings.hidden_width());
-        let layer = InputLayer::new(graph, settings.scaling, hidden, settings.unseen, seed);
-        let mut random = start.random();
-        let first = start.of_input(&layer, hidden, &mut random);
-        let second = glorot_heads(hidden, dim, 2, &mut random);
-        let num_nodes = layer.num_nodes();
-        let num_non_edges = layer.edges.num_non_edges(settings.unseen.hide);
+        let encoder = settings.encoder(graph, start, 2, seed);
+        let num_nodes = encoder.layer.num_nodes();
+        let zeros = || Matrix::zeros(num_nodes, settings.dim);
         Self {
-            non_edges: NonEdges::with_pairs(layer.edges.trained(), num_non_edges),
-            encoder: GcnEncoder::new(layer, first, second),
-            noise: Matrix::zeros(num_nodes, dim),
-            z: Matrix::zeros(num_nodes, dim),
-            z_gradient: Matrix::zeros(num_nodes, dim),
+            non_edges: encoder.layer.edges.non_edges(settings.unseen.hide),
+            encoder,
+            noise: zeros(),
+            z: zeros(),
+            z_gradient: zeros(),
             row_divergence: vec![0.0; num_nodes],
             pair_loss: PairLoss::new(settings.decoder, num_nodes),
             clock: Clock::default(),
@@ -71,7 +67,7 @@ impl<F: Float> Vgae<F> {
     }
 }
 
-impl<F: Float> Model<F> for Vgae<F> {
+impl<F: Real> Model<F> for Vgae<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         self.clock.time(Part::Sampling, || {
             fill_normal(self.noise.values_mut(), seed, epoch);
@@ -126,83 +122,61 @@ mod tests {
     use super::*;
     use crate::embed::nn::adam::Adam;
     use crate::embed::nn::edges::Unseen;
-    use crate::embed::nn::fixture::{Fixture, assert_close};
+    use crate::embed::nn::fixture::{Fixture, Reference, assert_close};
     use crate::embed::nn::masking::Mask;
 
-    fn model(fixture: &Fixture) -> Vgae<f64> {
-        model_on(&fixture.graph(), &fixture.settings(), fixture)
+    /// The second layer has a head for means and one for logarithms of deviations.
+    const PARAMETERS: [&str; 4] = ["w1", "b1", "w_mu w_ls", "b_mu b_ls"];
+    const PYTORCH: Reference = Reference::new("vgae", &PARAMETERS, None);
+
+    fn model() -> Vgae<f64> {
+        model_on(&Fixture.graph(), &Fixture.settings())
     }
 
-    fn model_on(graph: &Graph, settings: &ModelSettings, fixture: &Fixture) -> Vgae<f64> {
+    fn model_on(graph: &Graph, settings: &ModelSettings) -> Vgae<f64> {
         let mut model = Vgae::new(graph, settings, FirstWeights::Own(Seed(0)), Seed(0));
-        model.encoder.layer.set_features(fixture.matrix("x"));
-        let heads = |mean: &str, log: &str| fixture.side_by_side(mean, log);
-        let values = [
-            fixture.matrix("vgae_init_w1"),
-            fixture.matrix("vgae_init_b1"),
-            heads("vgae_init_w_mu", "vgae_init_w_ls"),
-            heads("vgae_init_b_mu", "vgae_init_b_ls"),
-        ];
-        model.encoder.parameters.iter_mut().zip(values).for_each(|(p, value)| p.value = value);
+        model.encoder.layer.set_features(Fixture.matrix("x"));
+        PYTORCH.set_first_weights(&mut model);
         model
     }
 
-    fn draw(model: &mut Vgae<f64>, fixture: &Fixture, step: usize) {
-        model.noise = fixture.noise(step);
-        model.non_edges.set(&fixture.non_edges(step));
+    fn draw(model: &mut Vgae<f64>, step: usize) {
+        model.noise = Fixture.noise(step);
+        model.non_edges.set(&Fixture.non_edges(step));
     }
 
     #[test]
     fn one_step_agrees_with_pytorch() {
-        let fixture = Fixture::load();
-        let mut model = model(&fixture);
-        draw(&mut model, &fixture, 0);
+        let mut model = model();
+        draw(&mut model, 0);
         let loss = model.loss_and_gradients();
-        assert!((loss - fixture.matrix("vgae_losses").values()[0]).abs() < 1e-8);
-        let gradient = |index: usize| &model.encoder.parameters[index].gradient;
-        assert_close(gradient(0), &fixture.matrix("vgae_grad_w1"), 1e-8);
-        assert_close(gradient(1), &fixture.matrix("vgae_grad_b1"), 1e-8);
-        assert_close(gradient(2), &fixture.side_by_side("vgae_grad_w_mu", "vgae_grad_w_ls"), 1e-8);
-        assert_close(gradient(3), &fixture.side_by_side("vgae_grad_b_mu", "vgae_grad_b_ls"), 1e-8);
-        assert_close(&model.coordinates(), &fixture.matrix("vgae_mu"), 1e-8);
+        assert!((loss - Fixture.matrix("vgae_losses").values()[0]).abs() < 1e-8);
+        PYTORCH.assert_gradients_agree(&mut model);
+        assert_close(&model.coordinates(), &Fixture.matrix("vgae_mu"), 1e-8);
     }
 
     #[test]
     fn three_steps_of_adam_agree_with_pytorch() {
-        let fixture = Fixture::load();
-        let mut model = model(&fixture);
+        let mut model = model();
         let mut adam = Adam::new(&model.encoder.parameters, 0.01, 0.0);
-        for (step, &expected) in fixture.matrix("vgae_losses").values().iter().enumerate() {
-            draw(&mut model, &fixture, step);
+        for (step, &expected) in Fixture.matrix("vgae_losses").values().iter().enumerate() {
+            draw(&mut model, step);
             assert!((model.loss_and_gradients() - expected).abs() < 1e-8, "step {step}");
             adam.step(&mut model.encoder.parameters);
         }
-        let value = |index: usize| &model.encoder.parameters[index].value;
-        assert_close(value(0), &fixture.matrix("vgae_after3_w1"), 1e-8);
-        assert_close(value(1), &fixture.matrix("vgae_after3_b1"), 1e-8);
-        assert_close(value(2), &fixture.side_by_side("vgae_after3_w_mu", "vgae_after3_w_ls"), 1e-8);
-        assert_close(value(3), &fixture.side_by_side("vgae_after3_b_mu", "vgae_after3_b_ls"), 1e-8);
-        assert_close(&model.coordinates(), &fixture.matrix("vgae_mu_after3"), 1e-8);
+        for (parameter, name) in model.encoder.parameters.iter().zip(PARAMETERS) {
+            assert_close(&parameter.value, &Fixture.weights("vgae_after3", name), 1e-8);
+        }
+        assert_close(&model.coordinates(), &Fixture.matrix("vgae_mu_after3"), 1e-8);
     }
 
     #[test]
-    fn with_hidden_edges_loss_and_gradients_agree_with_pytorch() {
-        let fixture = Fixture::load();
+    fn with_hidden_edges_loss_and_gradients_agree_with_pytorch_and_finite_differences() {
         let hide = Unseen { hide: 0.5, validation: 0.0 };
-        let settings = ModelSettings { unseen: hide, ..fixture.settings() };
-        let mut model = model_on(&fixture.weighted_graph(), &settings, &fixture);
+        let settings = ModelSettings { unseen: hide, ..Fixture.settings() };
+        let mut model = model_on(&Fixture.weighted_graph(), &settings);
         model.encoder.layer.edges.hide(Mask::of_fixture());
-        draw(&mut model, &fixture, 0);
-        let loss = model.loss_and_gradients();
-        assert!((loss - fixture.matrix("masked_vgae_loss").values()[0]).abs() < 1e-8);
-        let gradient = |index: usize| &model.encoder.parameters[index].gradient;
-        assert_close(gradient(0), &fixture.matrix("masked_vgae_grad_w1"), 1e-8);
-        assert_close(gradient(1), &fixture.matrix("masked_vgae_grad_b1"), 1e-8);
-        let heads = |what: &str| {
-            fixture
-                .side_by_side(&format!("masked_vgae_grad_{what}_mu"), &format!("masked_vgae_grad_{what}_ls"))
-        };
-        assert_close(gradient(2), &heads("w"), 1e-8);
-        assert_close(gradient(3), &heads("b"), 1e-8);
+        draw(&mut model, 0);
+        Reference { prefix: "masked_vgae", ..PYTORCH }.assert_agrees(&mut model);
     }
 }

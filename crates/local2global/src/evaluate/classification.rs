@@ -223,6 +223,7 @@ mod tests {
     use crate::graph::labels::UNKNOWN;
     use crate::graph::{BuildOptions, EdgeList, build};
     use crate::progress::Silent;
+    use crate::scratch::scratch;
 
     /// A ring whose nodes have classes 0, 1, 2 in turn, every fifth node none; and
     /// coordinates that follow the class, and ones that do not.
@@ -283,11 +284,10 @@ mod tests {
     #[test]
     fn a_given_split_is_used_once() {
         let (graph, good, bad) = data();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("split.txt");
+        let path = scratch("split.txt");
         let lines = (0..300).map(|k| format!("{k} {}\n", if k < 150 { "train" } else { "test" }));
         std::fs::write(&path, lines.collect::<String>()).unwrap();
-        let config = EvaluateConfig { split: Some(path.clone()), ..Default::default() };
+        let config = EvaluateConfig { split: Some(path.to_path_buf()), ..Default::default() };
         let found = scores(&graph, [&good, &bad], &config).unwrap();
         assert_eq!((found.train_nodes, found.test_nodes, found.repeats), (120, 120, 1));
         assert_eq!(found.accuracy[&Contender::L2g].std, None);

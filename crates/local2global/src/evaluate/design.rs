@@ -8,7 +8,8 @@ use super::Coordinates;
 use super::feature_rows::FeatureRows;
 use super::scaling::{ROW_LENGTH, Scale, Scaling};
 use crate::graph::{Features, NodeId};
-use crate::linalg::dense::{Real, multiply, multiply_add, view, view_mut};
+use crate::linalg::dense::{multiply, multiply_add, view, view_mut};
+use crate::linalg::real::Real;
 
 /// What nodes are classified by.
 #[derive(Clone, Copy, Debug)]

@@ -6,10 +6,12 @@
 
 use rayon::prelude::*;
 
+use crate::graph::features::SparseFeatures;
 use crate::graph::sample::Pair;
 use crate::graph::{Features, NodeId};
-use crate::linalg::dense::{Real, multiply, multiply_add, view, view_mut};
+use crate::linalg::dense::{multiply, multiply_add, view, view_mut};
 use crate::linalg::lanes::{dot, squared_norm, vectorized};
+use crate::linalg::real::Real;
 
 /// The features of a graph as rows of length 1.
 #[derive(Clone, Debug)]
@@ -57,11 +59,8 @@ impl<'a> FeatureRows<'a> {
                 #[inline(always)]
                 || {
                     for (&node, target) in nodes.iter().zip(product.chunks_exact_mut(columns)) {
-                        let (places, values) = sparse.row(node);
-                        let scale = self.inverse_lengths[node.index()];
-                        for (&place, &value) in places.iter().zip(values) {
-                            let row = &weights[place as usize * columns..][..columns];
-                            add_scaled(target, F::of(f64::from(scale * value)), row);
+                        for (place, value) in self.entries(sparse, node) {
+                            add_scaled(target, value, &weights[place * columns..][..columns]);
                         }
                     }
                 },
@@ -89,16 +88,22 @@ impl<'a> FeatureRows<'a> {
                 #[inline(always)]
                 || {
                     for (&node, row) in nodes.iter().zip(right.chunks_exact(columns)) {
-                        let (places, values) = sparse.row(node);
-                        let scale = self.inverse_lengths[node.index()];
-                        for (&place, &value) in places.iter().zip(values) {
-                            let target = &mut target[place as usize * columns..][..columns];
-                            add_scaled(target, F::of(f64::from(scale * value)), row);
+                        for (place, value) in self.entries(sparse, node) {
+                            add_scaled(&mut target[place * columns..][..columns], value, row);
                         }
                     }
                 },
             ),
         }
+    }
+
+    /// The columns and values of the stored entries of a row.
+    #[inline(always)]
+    fn entries<F: Real>(&self, sparse: &SparseFeatures, node: NodeId) -> impl Iterator<Item = (usize, F)> {
+        let scale = self.inverse_lengths[node.index()];
+        let (columns, values) = sparse.row(node);
+        let value = move |value: f32| F::of(f64::from(scale * value));
+        columns.iter().zip(values).map(move |(&column, &x)| (column as usize, value(x)))
     }
 
     /// The rows of some nodes, with all their zeros.

@@ -31,9 +31,9 @@ use super::design::{ClassifierInput, Design};
 use super::scaling::{CHUNK, piece_rows, total};
 use crate::graph::labels::LabelKind;
 use crate::graph::{Labels, NodeId};
-use crate::linalg::dense::Real;
 use crate::linalg::lanes::squared_norm;
 use crate::linalg::lbfgs::{Limits, Minimum, minimise};
+use crate::linalg::real::Real;
 
 /// When a fit in double precision counts as done; classes hardly ever change after.
 pub const EXACT: Limits = Limits { tolerance: 1e-5, max_steps: 1000, rounding: 1e-14 };
@@ -224,51 +224,51 @@ mod tests {
         (values, [Labels::single(single.into(), vec![]), Labels::multi(multi.into(), 3, vec![])])
     }
 
-    #[test]
-    fn the_gradient_is_that_of_finite_differences() {
+    /// Calls `check` with problems of both kinds over several seeds.
+    fn for_random_problems(penalty: f64, check: impl Fn(u64, &LogisticProblem<'_>)) {
         for seed in 0..4 {
             let (values, kinds) = random_data(seed);
-            let nodes = all(50);
             for labels in &kinds {
-                let problem = LogisticProblem::new(dense(&values, 4), labels, &nodes, 0.7);
-                let mut random = Seed(seed).stream(Stage::Evaluate, 9);
-                let weights: Vec<f64> =
-                    (0..problem.num_weights()).map(|_| random.random::<f64>() - 0.5).collect();
-                let mut gradient = vec![0.0; weights.len()];
-                problem.objective::<f64>(&weights, &mut gradient);
-                let mut unused = gradient.clone();
-                let mut value_at = |k: usize, step: f64| {
-                    let mut moved = weights.clone();
-                    moved[k] += step;
-                    problem.objective::<f64>(&moved, &mut unused)
-                };
-                for (k, &slope) in gradient.iter().enumerate() {
-                    let estimate = (value_at(k, 1e-5) - value_at(k, -1e-5)) / 2e-5;
-                    assert!((estimate - slope).abs() < 1e-8, "seed {seed}, weight {k}: {estimate} {slope}");
-                }
+                check(seed, &LogisticProblem::new(dense(&values, 4), labels, &all(50), penalty));
             }
         }
     }
 
     #[test]
+    fn the_gradient_is_that_of_finite_differences() {
+        for_random_problems(0.7, |seed, problem| {
+            let mut random = Seed(seed).stream(Stage::Evaluate, 9);
+            let weights: Vec<f64> =
+                (0..problem.num_weights()).map(|_| random.random::<f64>() - 0.5).collect();
+            let mut gradient = vec![0.0; weights.len()];
+            problem.objective::<f64>(&weights, &mut gradient);
+            let mut unused = gradient.clone();
+            let mut value_at = |k: usize, step: f64| {
+                let mut moved = weights.clone();
+                moved[k] += step;
+                problem.objective::<f64>(&moved, &mut unused)
+            };
+            for (k, &slope) in gradient.iter().enumerate() {
+                let estimate = (value_at(k, 1e-5) - value_at(k, -1e-5)) / 2e-5;
+                assert!((estimate - slope).abs() < 1e-8, "seed {seed}, weight {k}: {estimate} {slope}");
+            }
+        });
+    }
+
+    #[test]
     fn at_the_optimum_the_gradient_is_zero_and_every_move_leads_up() {
-        for seed in 0..4 {
-            let (values, kinds) = random_data(seed);
-            let nodes = all(50);
-            for labels in &kinds {
-                let problem = LogisticProblem::new(dense(&values, 4), labels, &nodes, 1.0);
-                let model = problem.clone().fit_in::<f64>(None, TIGHT);
-                assert!(model.fit.converged && model.fit.gradient <= 1e-10, "{:?}", model.fit);
-                let mut gradient = vec![0.0; problem.num_weights()];
-                for k in 0..gradient.len() {
-                    for step in [-0.01, 0.01] {
-                        let mut moved = model.fit.point.clone();
-                        moved[k] += step;
-                        assert!(problem.objective::<f64>(&moved, &mut gradient) > model.fit.value);
-                    }
+        for_random_problems(1.0, |_, problem| {
+            let model = problem.clone().fit_in::<f64>(None, TIGHT);
+            assert!(model.fit.converged && model.fit.gradient <= 1e-10, "{:?}", model.fit);
+            let mut gradient = vec![0.0; problem.num_weights()];
+            for k in 0..gradient.len() {
+                for step in [-0.01, 0.01] {
+                    let mut moved = model.fit.point.clone();
+                    moved[k] += step;
+                    assert!(problem.objective::<f64>(&moved, &mut gradient) > model.fit.value);
                 }
             }
-        }
+        });
     }
 
     #[test]
@@ -341,20 +341,13 @@ mod tests {
     /// Rows of 3 to 8 of 50 words, most of them words of the class of the row.
     fn words(rows: usize, seed: u64) -> (Features, Labels) {
         let mut random = Seed(seed).stream(Stage::Evaluate, 0);
-        let (mut offsets, mut columns) = (vec![0_u64], Vec::new());
-        for row in 0..rows {
+        let features = SparseFeatures::of_words(50, rows, |row| {
             let word = |_| match random.random_range(0..3) {
                 0 => random.random_range(0..50),
                 _ => (row % 5 * 10) as u32 + random.random_range(0..10),
             };
-            let mut of_row: Vec<u32> = (0..3 + row % 6).map(word).collect();
-            of_row.sort_unstable();
-            of_row.dedup();
-            columns.extend(of_row);
-            offsets.push(columns.len() as u64);
-        }
-        let values = vec![1.0; columns.len()];
-        let features = SparseFeatures::new(50, offsets.into(), columns.into(), values.into()).unwrap();
+            (0..3 + row % 6).map(word).collect()
+        });
         let labels = Labels::single((0..rows as i32).map(|row| row % 5).collect::<Vec<_>>().into(), vec![]);
         (Features::Sparse(features), labels)
     }

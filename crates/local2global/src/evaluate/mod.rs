@@ -256,20 +256,13 @@ mod tests {
         });
         let graph =
             build(EdgeList::from_pairs(pairs.collect()), NODES as usize, &BuildOptions::default()).graph;
-        let (mut offsets, mut columns) = (vec![0_u64], Vec::new());
-        for node in 0..NODES {
-            let column = |_| match random.random_bool(0.3) {
-                true => node % 4 * 10 + random.random_range(0..10),
+        let features = SparseFeatures::of_words(40, NODES as usize, |node| {
+            let word = |_| match random.random_bool(0.3) {
+                true => node as u32 % 4 * 10 + random.random_range(0..10),
                 false => random.random_range(0..40),
             };
-            let mut row: Vec<u32> = (0..if node + 1 < NODES { 4 } else { 0 }).map(column).collect();
-            row.sort_unstable();
-            row.dedup();
-            columns.extend(row);
-            offsets.push(columns.len() as u64);
-        }
-        let values = vec![1.0; columns.len()];
-        let features = SparseFeatures::new(40, offsets.into(), columns.into(), values.into()).unwrap();
+            (0..if node + 1 < NODES as usize { 4 } else { 0 }).map(word).collect()
+        });
         let classes =
             Labels::single((0..NODES as i32).map(|node| node % 4).collect::<Vec<_>>().into(), vec![]);
         let graph = graph.with_features(Some(Features::Sparse(features))).unwrap();

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Coordinates;
 use crate::graph::NodeId;
-use crate::linalg::dense::Real;
+use crate::linalg::real::Real;
 
 /// Rows are cut into at most this many pieces.
 const PIECES: usize = 64;

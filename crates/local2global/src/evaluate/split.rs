@@ -143,6 +143,7 @@ mod tests {
     use super::*;
     use crate::graph::labels::UNKNOWN;
     use crate::graph::{BuildOptions, EdgeList, NodeIds, build};
+    use crate::scratch::scratch;
     use crate::seed::{Seed, Stage};
 
     #[test]
@@ -178,8 +179,7 @@ mod tests {
     fn given_splits_name_nodes_by_their_ids() {
         let graph = build(EdgeList::from_pairs(vec![[0_u32, 1], [1, 2]]), 3, &BuildOptions::default()).graph;
         let graph = graph.with_ids(NodeIds::Strings(["ann", "bob", "eve"].iter().collect())).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("split.csv");
+        let path = scratch("split.csv");
         let read = |text: &str| {
             fs::write(&path, text).unwrap();
             Split::read(&path, &graph)

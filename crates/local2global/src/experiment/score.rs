@@ -119,30 +119,21 @@ impl Trials<'_> {
         [ours, paper]: &[ByContender<Entry<'_>>; 2],
         progress: &dyn Progress,
     ) -> Result<[ByContender<f64>; 2], EvaluateError> {
-        let score = |entries| match task {
-            Task::Reconstruction => Ok(ByContender::new()),
-            Task::LinkPrediction => self.link_aucs(entries, progress),
-            Task::Classification => self.accuracies(entries, progress),
+        let (graph, config, seed) = (self.graph(), &self.config.evaluate, self.seed());
+        let score = |entries| -> Result<ByContender<f64>, EvaluateError> {
+            Ok(match task {
+                Task::Reconstruction => ByContender::new(),
+                Task::LinkPrediction => {
+                    let found = link_prediction(graph, entries, config, seed, progress)?.uniform.best;
+                    found.into_iter().map(|(contender, best)| (contender, best.auc)).collect()
+                }
+                Task::Classification => {
+                    let found = classification(graph, entries, config, seed, progress)?.accuracy;
+                    found.into_iter().map(|(contender, accuracy)| (contender, accuracy.mean)).collect()
+                }
+            })
         };
         Ok([score(ours)?, score(paper)?])
-    }
-
-    fn link_aucs(
-        &self,
-        entries: &ByContender<Entry<'_>>,
-        progress: &dyn Progress,
-    ) -> Result<ByContender<f64>, EvaluateError> {
-        let found = link_prediction(self.graph(), entries, &self.config.evaluate, self.seed(), progress)?;
-        Ok(found.uniform.best.into_iter().map(|(contender, best)| (contender, best.auc)).collect())
-    }
-
-    fn accuracies(
-        &self,
-        entries: &ByContender<Entry<'_>>,
-        progress: &dyn Progress,
-    ) -> Result<ByContender<f64>, EvaluateError> {
-        let found = classification(self.graph(), entries, &self.config.evaluate, self.seed(), progress)?;
-        Ok(found.accuracy.into_iter().map(|(contender, accuracy)| (contender, accuracy.mean)).collect())
     }
 }
 

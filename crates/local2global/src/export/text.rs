@@ -40,6 +40,7 @@ mod tests {
     use super::*;
     use crate::graph::NodeIds;
     use crate::progress::Silent;
+    use crate::scratch::scratch;
 
     #[test]
     fn names_are_quoted_where_they_need_it() {
@@ -61,8 +62,7 @@ mod tests {
 
     #[test]
     fn numbers_read_back_as_they_were() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.csv");
+        let path = scratch("a.csv");
         let values = [f32::MIN_POSITIVE, -0.1, 16_777_217.0, f32::MAX, 1.0 / 3.0, -0.0];
         let ids = NodeIds::Integers(vec![7, u64::MAX].into());
         write(&Vectors::new(&ids, &values, 3).unwrap(), b',', &path, &Silent).unwrap();

@@ -41,11 +41,11 @@ mod tests {
     use super::*;
     use crate::graph::NodeIds;
     use crate::progress::Silent;
+    use crate::scratch::scratch;
 
     #[test]
     fn counts_come_first() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.vec");
+        let path = scratch("a.vec");
         let ids = NodeIds::Strings(["ann", "\"b,o\"#b"].into_iter().collect());
         write(&Vectors::new(&ids, &[0.5, -1.0, 2.0, 1e-9], 2).unwrap(), &path, &Silent).unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "2 2\nann 0.5 -1.0\n\"b,o\"#b 2.0 1e-9\n");
@@ -53,8 +53,7 @@ mod tests {
 
     #[test]
     fn names_with_spaces_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.vec");
+        let path = scratch("a.vec");
         let message = |name: &str| {
             let ids = NodeIds::Strings(["ann", name].into_iter().collect());
             let vectors = Vectors::new(&ids, &[0.5, 2.0], 1).unwrap();

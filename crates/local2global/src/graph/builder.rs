@@ -98,8 +98,7 @@ pub fn build<I: NodeIndex>(edges: EdgeList<I>, num_nodes: usize, options: &Build
     };
     let num_listed = edges.len();
     let chunks = edges.chunks().par_iter();
-    let mut dropped: Dropped =
-        chunks.map(|chunk| count_dropped(&chunk.pairs, &chunk.weights, options)).sum();
+    let mut dropped: Dropped = chunks.map(|chunk| count_dropped(&chunk.pairs, &chunk.weights, options)).sum();
     let (rows, weights) = match weighted {
         false => (sorted_rows::<I, Plain<I>>(edges, num_nodes, false, options), None),
         true => {
@@ -471,6 +470,13 @@ fn close_gaps<E: Copy>(mut entries: Vec<E>, bucket_lens: &[usize], row_lens: &[V
     entries.truncate(end);
     entries.shrink_to_fit();
     SortedRows { offsets, entries }
+}
+
+/// For tests: a graph of these edges.
+#[cfg(test)]
+pub(crate) fn graph_of(edges: &[[u32; 2]], num_nodes: usize, symmetrise: bool) -> Graph {
+    let options = BuildOptions { symmetrise, ..Default::default() };
+    build(EdgeList::from_pairs(edges.to_vec()), num_nodes, &options).graph
 }
 
 #[cfg(test)]

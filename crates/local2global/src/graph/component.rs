@@ -102,12 +102,7 @@ impl Components {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{BuildOptions, EdgeList, build};
-
-    fn graph(edges: &[[u32; 2]], num_nodes: usize, symmetrise: bool) -> Graph {
-        let options = BuildOptions { symmetrise, ..Default::default() };
-        build(EdgeList::from_pairs(edges.to_vec()), num_nodes, &options).graph
-    }
+    use crate::graph::builder::graph_of as graph;
 
     #[test]
     fn isolated_nodes_are_components() {

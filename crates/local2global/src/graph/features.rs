@@ -174,6 +174,14 @@ impl Features {
         }
     }
 
+    /// All values, row after row, zeros included.
+    pub fn filled(&self) -> Vec<f32> {
+        match self {
+            Self::Dense(dense) => dense.values.to_vec(),
+            Self::Sparse(sparse) => sparse.filled(),
+        }
+    }
+
     /// Checks that no value is NaN or infinite.
     ///
     /// # Errors
@@ -204,6 +212,30 @@ impl Features {
 }
 
 impl SparseFeatures {
+    fn filled(&self) -> Vec<f32> {
+        let mut values = vec![0.0; (self.offsets.len() - 1) * self.width];
+        for (row, filled) in values.chunks_exact_mut(self.width.max(1)).enumerate() {
+            let (columns, entries) = self.row(NodeId::new(row));
+            columns.iter().zip(entries).for_each(|(&column, &value)| filled[column as usize] = value);
+        }
+        values
+    }
+
+    /// Rows of ones in the columns that `words` names, in any order and perhaps more than once.
+    #[cfg(test)]
+    pub(crate) fn of_words(width: usize, num_rows: usize, mut words: impl FnMut(usize) -> Vec<u32>) -> Self {
+        let (mut offsets, mut columns) = (vec![0_u64], Vec::new());
+        for row in 0..num_rows {
+            let mut words = words(row);
+            words.sort_unstable();
+            words.dedup();
+            columns.extend(words);
+            offsets.push(columns.len() as u64);
+        }
+        let values = vec![1.0; columns.len()];
+        Self::new(width, offsets.into(), columns.into(), values.into()).unwrap()
+    }
+
     fn select(&self, nodes: &[NodeId]) -> Self {
         let num_values = nodes.iter().map(|&node| self.row(node).0.len()).sum();
         let mut offsets = Vec::with_capacity(nodes.len() + 1);

@@ -102,7 +102,8 @@ impl GraphConfig {
         let columns = ColumnOptions { columns: self.columns.clone(), weights: self.weights.clone() };
         let keep_directions = !self.symmetrise;
         let drop_weights = self.weights == Weights::None;
-        let spill = io::SpillOptions { workspace: workspace.clone(), build: self.build_options(), drop_weights };
+        let spill =
+            io::SpillOptions { workspace: workspace.clone(), build: self.build_options(), drop_weights };
         io::ReadOptions { format, columns, delimiter, header, ids, keep_directions, max_bytes, spill }
     }
 }

@@ -19,7 +19,8 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use super::dense::{Real, multiply, multiply_add, view, view_mut};
+use super::dense::{multiply, multiply_add, view, view_mut};
+use super::real::Real;
 
 /// Up to this dimension, the blocks of a row are stored side by side.
 const JOINED_DIM: usize = 32;

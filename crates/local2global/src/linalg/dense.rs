@@ -3,16 +3,14 @@
 //! Matrices are row-major. Cost: that of the plain products, `O(d³)` for a decomposition. No
 //! randomness.
 
-use std::borrow::Cow;
-use std::ops::{Add, Mul};
-
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::evd;
 use faer::linalg::matmul::{matmul, triangular};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
-use rayon::prelude::*;
+
+use super::real::Real;
 
 /// Why a decomposition failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,81 +19,6 @@ pub enum DenseError {
     /// The iteration did not converge, which happens only with NaN or infinite entries.
     #[error("matrix decomposition did not converge; the matrix is not finite")]
     NotFinite,
-}
-
-/// The number types that products are computed in.
-pub trait Real:
-    faer::traits::ComplexField + Copy + Default + Send + Sync + Add<Output = Self> + Mul<Output = Self>
-{
-    /// The nearest number of this type.
-    fn of(value: f64) -> Self;
-
-    /// The same number in double precision.
-    fn to_f64(self) -> f64;
-
-    /// The nearest numbers of this type, or the numbers themselves.
-    fn of_all(values: &[f64]) -> Cow<'_, [Self]>;
-
-    /// The same numbers in double precision.
-    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]>;
-
-    /// The numbers themselves, if they are of this type.
-    fn of_singles(values: &[f32]) -> Option<&[Self]>;
-
-    /// As [`Real::of_singles`].
-    fn of_doubles(values: &[f64]) -> Option<&[Self]>;
-}
-
-impl Real for f64 {
-    fn of(value: f64) -> Self {
-        value
-    }
-
-    fn to_f64(self) -> f64 {
-        self
-    }
-
-    fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
-        values.into()
-    }
-
-    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]> {
-        values.into()
-    }
-
-    fn of_singles(_: &[f32]) -> Option<&[Self]> {
-        None
-    }
-
-    fn of_doubles(values: &[f64]) -> Option<&[Self]> {
-        Some(values)
-    }
-}
-
-impl Real for f32 {
-    fn of(value: f64) -> Self {
-        value as Self
-    }
-
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-
-    fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
-        values.par_iter().map(|&value| value as Self).collect::<Vec<Self>>().into()
-    }
-
-    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]> {
-        values.iter().map(|&value| f64::from(value)).collect::<Vec<f64>>().into()
-    }
-
-    fn of_singles(values: &[f32]) -> Option<&[Self]> {
-        Some(values)
-    }
-
-    fn of_doubles(_: &[f64]) -> Option<&[Self]> {
-        None
-    }
 }
 
 /// Sees a slice as a row-major matrix.

@@ -25,8 +25,9 @@
 //! perturbation", SIAM J. Numer. Anal. 7, 1970.
 
 use super::block_matrix::BlockMatrix;
-use super::dense::{DenseError, Real, identity, symmetric_eigen};
+use super::dense::{DenseError, identity, symmetric_eigen};
 use super::polar::Precision;
+use super::real::Real;
 use super::ritz::rayleigh_ritz;
 use super::tall;
 

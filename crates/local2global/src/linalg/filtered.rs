@@ -35,9 +35,9 @@
 use rayon::prelude::*;
 
 use super::block_matrix::BlockMatrix;
-use super::dense::Real;
 use super::eigen::{Certificate, EigenError, EigenOptions, Iteration, LeadingEigen};
 use super::polar::Precision;
+use super::real::Real;
 use super::tall;
 
 /// How much more the first vector may be amplified than the last. Vectors are orthonormal

@@ -6,7 +6,7 @@
 //! are never fused and sums are never reordered, so both versions give the same bits. Sums
 //! that are to be fast are written as several sums side by side, which is an order too.
 
-use super::dense::Real;
+use super::real::Real;
 
 /// Runs `body`, which must be marked `#[inline(always)]`, as must be all it calls, with the
 /// best instructions of this processor.

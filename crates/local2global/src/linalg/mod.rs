@@ -12,6 +12,8 @@ pub mod disjoint_sets;
 
 pub mod grouping;
 
+pub mod real;
+
 pub(crate) mod lanes;
 
 pub mod dense;

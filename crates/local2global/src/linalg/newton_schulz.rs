@@ -17,8 +17,9 @@
 //! Newton-Schulz for improving the sign function computation of a Hermitian matrix", preprint
 //! ANL/MCS-P5059-0114, 2014.
 
-use super::dense::{Real, lower_product, multiply, view, view_mut};
+use super::dense::{lower_product, multiply, view, view_mut};
 use super::lanes::squared_norm;
+use super::real::Real;
 
 /// How the iteration goes on, and how long.
 pub(super) struct Plan {

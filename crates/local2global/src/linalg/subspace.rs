@@ -10,6 +10,9 @@
 //!
 //! With `A = Xᵀ X` these are the leading right singular vectors of `X`. Where the spectrum
 //! falls slowly the block is not exact, but explains about as much.
+//! The embed stage has two of its own, whose bytes are part of its results: `embed::nn::subspace` begins
+//! with normal numbers and multiplies with the kernels of training, `embed::hops::basis` works in single
+//! precision and with Cholesky factors.
 //! Convention: matrices are row-major; where the rank is lower than what is wanted, the columns
 //! that are left over are zero.
 //! Cost: five products and `O(n k²)` for `n` rows and `k` columns.

@@ -6,7 +6,8 @@
 
 use rayon::prelude::*;
 
-use super::dense::{Real, lower_product, multiply, multiply_add, view, view_mut};
+use super::dense::{lower_product, multiply, multiply_add, view, view_mut};
+use super::real::Real;
 
 /// Rows are cut into at most this many pieces.
 const PIECES: usize = 16;

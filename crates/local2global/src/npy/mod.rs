@@ -124,11 +124,11 @@ pub(crate) fn map<T: Element>(path: &Path) -> Result<Array<T>, NpyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::scratch;
 
     #[test]
     fn a_written_array_is_mapped_and_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.npy");
+        let path = scratch("a.npy");
         let values: Vec<f32> = (0..12).map(|i| i as f32).collect();
         write(&mut File::create(&path).unwrap(), &[3, 4], &values).unwrap();
 
@@ -141,16 +141,14 @@ mod tests {
 
     #[test]
     fn an_empty_array_is_mapped() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.npy");
+        let path = scratch("a.npy");
         write::<u64>(&mut File::create(&path).unwrap(), &[0], &[]).unwrap();
         assert!(map::<u64>(&path).unwrap().values.is_empty());
     }
 
     #[test]
     fn a_cut_file_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.npy");
+        let path = scratch("a.npy");
         write(&mut File::create(&path).unwrap(), &[4], &[1_u64, 2, 3, 4]).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(128 + 17).unwrap();
         assert!(matches!(map::<u64>(&path), Err(NpyError::Truncated { found: 2, expected: 4 })));

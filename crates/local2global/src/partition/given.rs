@@ -108,6 +108,7 @@ mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, Labels, build};
     use crate::run_dir::write_array;
+    use crate::scratch::scratch;
     use crate::seed::Seed;
 
     fn path_of_three() -> Graph {
@@ -133,9 +134,8 @@ mod tests {
 
     #[test]
     fn an_array_gives_a_cluster_for_each_row() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("clusters.npy");
-        let given = GivenClusters { file: Some(path.clone()) };
+        let path = scratch("clusters.npy");
+        let given = GivenClusters { file: Some(path.to_path_buf()) };
         write_array(&path, &[3], &[7_i64, -2, 7]).unwrap();
         assert_eq!(clusters(&given, &path_of_three()).unwrap(), [1, 0, 1]);
         write_array(&path, &[2], &[7_i64, 2]).unwrap();
@@ -145,9 +145,8 @@ mod tests {
 
     #[test]
     fn a_text_names_nodes_and_clusters() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("clusters.csv");
-        let given = GivenClusters { file: Some(path.clone()) };
+        let path = scratch("clusters.csv");
+        let given = GivenClusters { file: Some(path.to_path_buf()) };
         std::fs::write(&path, "# node,cluster\n2, sales\n0 ,10\n\n1,9\n99,sales\n").unwrap();
         assert_eq!(clusters(&given, &path_of_three()).unwrap(), [1, 0, 2]);
         std::fs::write(&path, "0 a\n1 a\n").unwrap();

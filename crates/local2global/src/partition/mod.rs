@@ -331,12 +331,8 @@ fn listed_edges<I: NodeIndex>(graph: &Graph) -> EdgeList<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::builder::graph_of as graph;
     use crate::progress::Silent;
-
-    fn graph(edges: &[[u32; 2]], num_nodes: usize, symmetrise: bool) -> Graph {
-        let options = BuildOptions { symmetrise, ..Default::default() };
-        build(EdgeList::from_pairs(edges.to_vec()), num_nodes, &options).graph
-    }
 
     #[test]
     fn members_are_listed_by_cluster() {

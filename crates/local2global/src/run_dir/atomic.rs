@@ -183,11 +183,11 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::scratch;
 
     #[test]
     fn a_failed_write_leaves_nothing_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep/down/file.txt");
+        let path = scratch("deep/down/file.txt");
         let error = write_atomically(&path, |sink| {
             sink.write_all(b"half")?;
             Err(io::Error::other("out of luck"))
@@ -198,8 +198,7 @@ mod tests {
 
     #[test]
     fn a_large_file_is_fsynced_on_the_way_and_complete() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("large");
+        let path = scratch("large");
         let block: Vec<u8> = (0..=250).cycle().take(3 << 20).collect();
         let num_blocks = 3 * SYNC_BYTES / block.len();
         write_atomically(&path, |sink| {

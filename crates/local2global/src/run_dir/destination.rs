@@ -78,6 +78,7 @@ mod tests {
 
     use super::*;
     use crate::run_dir::{write_array, write_atomically};
+    use crate::scratch::scratch;
 
     #[test]
     fn a_link_is_followed_and_its_target_replaced() {
@@ -112,11 +113,10 @@ mod tests {
 
     #[test]
     fn a_pipe_is_written_to_and_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let pipe = scratch("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&*pipe).status().unwrap().success());
         let reader = std::thread::spawn({
-            let pipe = pipe.clone();
+            let pipe = pipe.to_path_buf();
             move || {
                 let mut bytes = Vec::new();
                 File::open(pipe).unwrap().read_to_end(&mut bytes).unwrap();

@@ -35,8 +35,9 @@ pub fn patch_number(name: &str) -> Option<usize> {
     (patch_name(number) == name).then_some(number)
 }
 
+/// Declares folders: a type each, and a method for every file whose name is fixed.
 macro_rules! folders {
-    ($($(#[$doc:meta])* $name:ident)*) => { $(
+    ($($(#[$doc:meta])* $name:ident { $($(#[$file_doc:meta])* $file:ident: $file_name:literal,)* })*) => { $(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $name(PathBuf);
@@ -46,6 +47,11 @@ macro_rules! folders {
             pub fn at(path: impl Into<PathBuf>) -> Self {
                 Self(path.into())
             }
+
+            $($(#[$file_doc])*
+            pub fn $file(&self) -> PathBuf {
+                self.join($file_name)
+            })*
         }
 
         impl Deref for $name {
@@ -72,21 +78,95 @@ macro_rules! folders {
 
 folders! {
     /// `1-graph`: the cleaned graph.
-    GraphFolder
+    GraphFolder {
+        /// Counts, and which arrays there are.
+        description: "graph.json",
+        /// Where the row of each node begins.
+        indptr: "indptr.npy",
+        /// The neighbours, row after row.
+        indices: "indices.npy",
+        /// The weights of the edges, in the order of the neighbours.
+        weights: "weights.npy",
+        /// Features with all their zeros.
+        features: "features.npy",
+        /// Sparse features: where the row of each node begins.
+        features_indptr: "features_indptr.npy",
+        /// Sparse features: the columns of their entries.
+        features_indices: "features_indices.npy",
+        /// Sparse features: the values of their entries.
+        features_data: "features_data.npy",
+        /// The class or classes of each node.
+        labels: "labels.npy",
+        /// Node ids that are integers.
+        ids: "ids.npy",
+        /// Node ids that are text.
+        text_ids: "ids.parquet",
+        /// Edges that were taken out for link prediction.
+        held_out_edges: "held_out_edges.npy",
+        /// As many pairs without an edge.
+        held_out_non_edges: "held_out_non_edges.npy",
+    }
     /// `2-partition`: the cluster of each node.
-    PartitionFolder
+    PartitionFolder {
+        /// The cluster of each node.
+        clusters: "clusters.npy",
+        /// How good the clusters are.
+        report: "partition.json",
+    }
     /// `3-patches`: the overlapping patches.
-    PatchFolder
+    PatchFolder {
+        /// Which patches are joined.
+        patch_graph: "patch_graph.npy",
+        /// The nodes that every patch holds.
+        landmarks: "landmarks.npy",
+        /// The report of the patch stage, which says how many patches there are.
+        report: "patches.json",
+    }
     /// `4-embeddings`: the coordinates of each patch.
-    EmbeddingFolder
+    EmbeddingFolder {
+        /// What every patch is sent before it trains.
+        frame: "frame.npz",
+        /// What the frame was made from, and what was chosen for the user.
+        frame_record: "frame.json",
+    }
     /// `5-alignment`: the stitched embedding.
-    AlignmentFolder
+    AlignmentFolder {
+        /// The stitched embedding, one row per node.
+        embedding: "embedding.npy",
+        /// The same without transforms: the mean of the copies as they were trained.
+        unaligned: "no_trans.npy",
+        /// How far the copies of each node lie apart.
+        spread: "spread.npy",
+        /// The node of each row, if nodes are not 0, 1, 2, ...
+        nodes: "nodes.npy",
+        /// The motion of each patch.
+        transforms: "transforms.npz",
+        /// How well the patches fit.
+        report: "alignment.json",
+    }
     /// `6-evaluation`: the scores, and what the embedding is compared with.
-    EvaluationFolder
+    EvaluationFolder {
+        /// The scores.
+        scores: "scores.json",
+        /// Says that the untrained embedding was made here and may be removed.
+        untrained_mark: "untrained.json",
+    }
     /// `export`: the embedding in the formats of other programs.
-    ExportFolder
+    ExportFolder {
+        /// The folder for TensorBoard's embedding projector.
+        projector: "projector",
+    }
     /// The folder of an experiment.
-    ExperimentFolder
+    ExperimentFolder {
+        /// The scores of all dimensions.
+        scores: "scores.json",
+        /// How long training took.
+        timings: "timings.json",
+        /// The scores as a table for people.
+        table: "table.md",
+        /// The scores as a chart.
+        figure: "figure.svg",
+    }
 }
 
 /// The record of a finished stage in its folder.
@@ -94,63 +174,7 @@ pub fn stamp_path(stage_folder: &Path) -> PathBuf {
     stage_folder.join("stage.json")
 }
 
-#[expect(missing_docs, reason = "the methods are named after the arrays, which `graph::store` explains")]
 impl GraphFolder {
-    /// Counts, and which arrays there are.
-    pub fn description(&self) -> PathBuf {
-        self.join("graph.json")
-    }
-
-    pub fn indptr(&self) -> PathBuf {
-        self.join("indptr.npy")
-    }
-
-    pub fn indices(&self) -> PathBuf {
-        self.join("indices.npy")
-    }
-
-    pub fn weights(&self) -> PathBuf {
-        self.join("weights.npy")
-    }
-
-    pub fn features(&self) -> PathBuf {
-        self.join("features.npy")
-    }
-
-    pub fn features_indptr(&self) -> PathBuf {
-        self.join("features_indptr.npy")
-    }
-
-    pub fn features_indices(&self) -> PathBuf {
-        self.join("features_indices.npy")
-    }
-
-    pub fn features_data(&self) -> PathBuf {
-        self.join("features_data.npy")
-    }
-
-    pub fn labels(&self) -> PathBuf {
-        self.join("labels.npy")
-    }
-
-    /// Node ids that are integers.
-    pub fn ids(&self) -> PathBuf {
-        self.join("ids.npy")
-    }
-
-    /// Node ids that are text.
-    pub fn text_ids(&self) -> PathBuf {
-        self.join("ids.parquet")
-    }
-
-    pub fn held_out_edges(&self) -> PathBuf {
-        self.join("held_out_edges.npy")
-    }
-
-    pub fn held_out_non_edges(&self) -> PathBuf {
-        self.join("held_out_non_edges.npy")
-    }
-
     /// Every file that a graph can have, the description first.
     pub fn all(&self) -> [PathBuf; 13] {
         [
@@ -171,18 +195,6 @@ impl GraphFolder {
     }
 }
 
-impl PartitionFolder {
-    /// The cluster of each node.
-    pub fn clusters(&self) -> PathBuf {
-        self.join("clusters.npy")
-    }
-
-    /// How good the clusters are.
-    pub fn report(&self) -> PathBuf {
-        self.join("partition.json")
-    }
-}
-
 impl PatchFolder {
     /// The nodes of a patch.
     pub fn nodes(&self, name: &str) -> PathBuf {
@@ -198,21 +210,6 @@ impl PatchFolder {
     pub fn file_names(&self, name: &str) -> [String; 2] {
         [self.nodes(name), self.weights(name)]
             .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
-    }
-
-    /// Which patches are joined.
-    pub fn patch_graph(&self) -> PathBuf {
-        self.join("patch_graph.npy")
-    }
-
-    /// The nodes that every patch holds.
-    pub fn landmarks(&self) -> PathBuf {
-        self.join("landmarks.npy")
-    }
-
-    /// The report of the patch stage, which says how many patches there are.
-    pub fn report(&self) -> PathBuf {
-        self.join("patches.json")
     }
 }
 
@@ -239,16 +236,6 @@ impl EmbeddingFolder {
         [self.record(name), self.coordinates(name), self.encoder(name)]
     }
 
-    /// What every patch is sent before it trains.
-    pub fn frame(&self) -> PathBuf {
-        self.join("frame.npz")
-    }
-
-    /// What the frame was made from, and what was chosen for the user.
-    pub fn frame_record(&self) -> PathBuf {
-        self.join("frame.json")
-    }
-
     /// The numbered patches that have a record, in no order.
     ///
     /// # Errors
@@ -264,44 +251,7 @@ impl EmbeddingFolder {
     }
 }
 
-impl AlignmentFolder {
-    /// The stitched embedding, one row per node.
-    pub fn embedding(&self) -> PathBuf {
-        self.join("embedding.npy")
-    }
-
-    /// The same without transforms: the mean of the copies as they were trained.
-    pub fn unaligned(&self) -> PathBuf {
-        self.join("no_trans.npy")
-    }
-
-    /// How far the copies of each node lie apart.
-    pub fn spread(&self) -> PathBuf {
-        self.join("spread.npy")
-    }
-
-    /// The node of each row, if nodes are not 0, 1, 2, ...
-    pub fn nodes(&self) -> PathBuf {
-        self.join("nodes.npy")
-    }
-
-    /// The motion of each patch.
-    pub fn transforms(&self) -> PathBuf {
-        self.join("transforms.npz")
-    }
-
-    /// How well the patches fit.
-    pub fn report(&self) -> PathBuf {
-        self.join("alignment.json")
-    }
-}
-
 impl EvaluationFolder {
-    /// The scores.
-    pub fn scores(&self) -> PathBuf {
-        self.join("scores.json")
-    }
-
     /// An embedding that the stitched one is compared with, such as `full`.
     pub fn embedding(&self, contender: &str) -> PathBuf {
         self.join(format!("{contender}.npy"))
@@ -311,11 +261,6 @@ impl EvaluationFolder {
     pub fn full(&self) -> EmbeddingFolder {
         EmbeddingFolder::at(self.join("full"))
     }
-
-    /// Says that the untrained embedding was made here and may be removed.
-    pub fn untrained_mark(&self) -> PathBuf {
-        self.join("untrained.json")
-    }
 }
 
 impl ExportFolder {
@@ -323,34 +268,9 @@ impl ExportFolder {
     pub fn embedding(&self, ending: &str) -> PathBuf {
         self.join(format!("embedding.{ending}"))
     }
-
-    /// The folder for TensorBoard's embedding projector.
-    pub fn projector(&self) -> PathBuf {
-        self.join("projector")
-    }
 }
 
 impl ExperimentFolder {
-    /// The scores of all dimensions.
-    pub fn scores(&self) -> PathBuf {
-        self.join("scores.json")
-    }
-
-    /// How long training took.
-    pub fn timings(&self) -> PathBuf {
-        self.join("timings.json")
-    }
-
-    /// The scores as a table for people.
-    pub fn table(&self) -> PathBuf {
-        self.join("table.md")
-    }
-
-    /// The scores as a chart.
-    pub fn figure(&self) -> PathBuf {
-        self.join("figure.svg")
-    }
-
     /// The embeddings of one dimension.
     pub fn dimension(&self, dim: usize) -> PathBuf {
         self.join(format!("d={dim:03}"))

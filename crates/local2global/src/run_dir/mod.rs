@@ -70,6 +70,37 @@ impl FileError {
     }
 }
 
+/// Gives a run its folders, each by its name.
+macro_rules! folders_of_run {
+    ($($(#[$doc:meta])* $method:ident: $folder:ident = $name:literal,)*) => {
+        impl RunDir {
+            $($(#[$doc])*
+            pub fn $method(&self) -> $folder {
+                $folder::at(self.root.join($name))
+            })*
+        }
+    };
+}
+
+folders_of_run! {
+    /// The cleaned graph.
+    graph: GraphFolder = "1-graph",
+    /// The cluster of each node.
+    partition: PartitionFolder = "2-partition",
+    /// The overlapping patches.
+    patches: PatchFolder = "3-patches",
+    /// The coordinates of each patch.
+    embeddings: EmbeddingFolder = "4-embeddings",
+    /// The stitched embedding.
+    alignment: AlignmentFolder = "5-alignment",
+    /// The scores.
+    evaluation: EvaluationFolder = "6-evaluation",
+    /// The embedding in the formats of other programs.
+    export: ExportFolder = "export",
+    /// The coordinates that an embedder in Python makes, for the embed stage to take.
+    given_coordinates: EmbeddingFolder = "embedder",
+}
+
 impl RunDir {
     /// The run folder at `root`, whether it exists or not.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -89,46 +120,6 @@ impl RunDir {
     /// Who works in the folder.
     pub fn lock(&self) -> PathBuf {
         self.root.join(".lock")
-    }
-
-    /// The cleaned graph.
-    pub fn graph(&self) -> GraphFolder {
-        GraphFolder::at(self.root.join("1-graph"))
-    }
-
-    /// The cluster of each node.
-    pub fn partition(&self) -> PartitionFolder {
-        PartitionFolder::at(self.root.join("2-partition"))
-    }
-
-    /// The overlapping patches.
-    pub fn patches(&self) -> PatchFolder {
-        PatchFolder::at(self.root.join("3-patches"))
-    }
-
-    /// The coordinates of each patch.
-    pub fn embeddings(&self) -> EmbeddingFolder {
-        EmbeddingFolder::at(self.root.join("4-embeddings"))
-    }
-
-    /// The stitched embedding.
-    pub fn alignment(&self) -> AlignmentFolder {
-        AlignmentFolder::at(self.root.join("5-alignment"))
-    }
-
-    /// The scores.
-    pub fn evaluation(&self) -> EvaluationFolder {
-        EvaluationFolder::at(self.root.join("6-evaluation"))
-    }
-
-    /// The embedding in the formats of other programs.
-    pub fn export(&self) -> ExportFolder {
-        ExportFolder::at(self.root.join("export"))
-    }
-
-    /// The coordinates that an embedder in Python makes, for the embed stage to take.
-    pub fn given_coordinates(&self) -> EmbeddingFolder {
-        EmbeddingFolder::at(self.root.join("embedder"))
     }
 
     /// Clusters that a caller in Python gives, for the partition stage to take. Other clusters are

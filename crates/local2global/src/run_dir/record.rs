@@ -76,6 +76,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::scratch;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Counts {
@@ -84,8 +85,7 @@ mod tests {
 
     #[test]
     fn records_begin_with_their_version_and_are_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
+        let path = scratch("a.json");
         write_json(&path, &Counts { nodes: 2 }).unwrap();
         write_json(&path, &Counts { nodes: 3 }).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"schema\": 1,\n  \"nodes\": 3\n}\n");
@@ -94,8 +94,7 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_refused_in_one_sentence() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
+        let path = scratch("a.json");
         fs::write(&path, "{\"schema\": 2, \"knots\": 3}").unwrap();
         let error = read_json::<Counts>(&path).unwrap_err();
         let told = "a.json`: it has schema version 2, and this program reads versions up to 1";
@@ -105,8 +104,7 @@ mod tests {
 
     #[test]
     fn a_record_from_before_versions_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
+        let path = scratch("a.json");
         fs::write(&path, "{\"nodes\": 3}").unwrap();
         assert_eq!(read_json::<Counts>(&path).unwrap(), Counts { nodes: 3 });
         fs::write(&path, "{\"nodes\": \"three\"}").unwrap();

@@ -48,10 +48,10 @@ pub fn write_labels(labels: &Labels, ids: &NodeIds, path: &Path) -> Result<(), W
 mod tests {
     use super::*;
     use crate::graph::labels::UNKNOWN;
+    use crate::scratch::scratch;
 
     fn written(labels: &Labels, ids: &NodeIds) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("labels.csv");
+        let path = scratch("labels.csv");
         write_labels(labels, ids, &path).unwrap();
         std::fs::read_to_string(&path).unwrap()
     }

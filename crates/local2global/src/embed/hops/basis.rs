@@ -17,10 +17,11 @@
 //! matrices", SIAM J. Sci. Comput. 42, 2020.
 
 use super::features::Scaled;
+use crate::embed::nn::Matrix;
 use crate::embed::nn::dense::{self, TransposedProduct};
 use crate::embed::nn::noise::fill_normal;
-use crate::embed::nn::{Float, Matrix};
 use crate::linalg::dense::{inverse_cholesky, symmetric_eigen};
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// Up to this width features are decomposed exactly.
@@ -127,7 +128,7 @@ pub fn random_rotation(dim: usize, seed: Seed) -> Matrix<f32> {
 }
 
 /// Turns each column so that its largest entry is positive.
-fn fix_signs<F: Float>(basis: &mut Matrix<F>) {
+fn fix_signs<F: Real>(basis: &mut Matrix<F>) {
     for column in 0..basis.num_columns() {
         let entries = (0..basis.num_rows()).map(|row| basis.row(row)[column]);
         let largest = entries.fold(F::ZERO, |best, x| if x.abs() > best.abs() { x } else { best });

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::embed::nn::dense;
 use crate::embed::nn::input::Input;
 use crate::embed::nn::{Matrix, SparseMatrix};
-use crate::graph::{Features, NodeId};
+use crate::graph::Features;
 
 /// How the columns of features are weighed before rows get length 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +116,7 @@ pub fn scaled(features: &Features, factors: &[f32], shift: &[f32]) -> Scaled {
         }
         _ => {
             let width = features.width();
-            let mut values = full_rows(features);
+            let mut values = features.filled();
             if width > 0 {
                 values.par_chunks_mut(width).for_each(|row| {
                     shift.iter().zip(&mut *row).for_each(|(&shift, x)| *x -= shift);
@@ -125,21 +125,6 @@ pub fn scaled(features: &Features, factors: &[f32], shift: &[f32]) -> Scaled {
                 });
             }
             Scaled::Full(Matrix::from_values(features.num_rows(), width, values))
-        }
-    }
-}
-
-fn full_rows(features: &Features) -> Vec<f32> {
-    match features {
-        Features::Dense(dense) => dense.values().to_vec(),
-        Features::Sparse(sparse) => {
-            let width = features.width();
-            let mut values = vec![0.0; features.num_rows() * width];
-            for (row, out) in values.chunks_exact_mut(width.max(1)).enumerate() {
-                let (columns, entries) = sparse.row(NodeId::new(row));
-                columns.iter().zip(entries).for_each(|(&column, &x)| out[column as usize] = x);
-            }
-            values
         }
     }
 }

@@ -16,6 +16,7 @@
 //! ever depends on it; in the embedding it holds the popularity of a node.
 //! Cost of an epoch: `O(n k d + edges d)` time, `O(n (k + d))` memory.
 
+use crate::linalg::real::Real;
 use std::io;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ use crate::embed::nn::masking::Masked;
 use crate::embed::nn::propagation::Adjacency;
 use crate::embed::nn::sampling::NonEdges;
 use crate::embed::nn::train::Model;
-use crate::embed::nn::{Float, Matrix, SparseMatrix};
+use crate::embed::nn::{Matrix, SparseMatrix};
 use crate::run_dir::{ArrayFile, FileError, write_arrays};
 use crate::seed::Seed;
 
@@ -48,7 +49,7 @@ pub struct HopsEncoder<F> {
     pub decoder: [F; 3],
 }
 
-impl<F: Float> HopsEncoder<F> {
+impl<F: Real> HopsEncoder<F> {
     /// The start that all patches share: `W` keeps the leading directions of the input.
     pub fn start(num_inputs: usize, dim: usize) -> Self {
         let mut weights = Matrix::zeros(num_inputs, dim);
@@ -117,7 +118,7 @@ pub struct Hops<F> {
 /// `u = unit(α₂ unit(Z₂) + α₃ unit(Z₃) + c)` of one node; returns the inverse lengths of `Z₂`, `Z₃` and
 /// the sum.
 #[inline(always)]
-pub(super) fn direction<F: Float>(
+pub(super) fn direction<F: Real>(
     [second, third]: [&[F]; 2],
     hop_weights: [F; 2],
     centre: &[F],
@@ -133,7 +134,7 @@ pub(super) fn direction<F: Float>(
     [a, b, c]
 }
 
-impl<F: Float> Hops<F> {
+impl<F: Real> Hops<F> {
     /// For some nodes in `dim` dimensions.
     pub fn new(num_nodes: usize, dim: usize) -> Self {
         let zeros = || Matrix::zeros(num_nodes, dim);
@@ -258,7 +259,7 @@ impl<F: Float> Hops<F> {
 
 /// One over the length of a row; 0 for a row of zeros, whose direction is zero too.
 #[inline(always)]
-fn inverse_length<F: Float>(row: &[F]) -> F {
+fn inverse_length<F: Real>(row: &[F]) -> F {
     let square = dot(row, row);
     if square > F::ZERO { F::ONE / square.sqrt() } else { F::ZERO }
 }
@@ -283,7 +284,7 @@ pub struct HopsModel<F> {
     clock: Clock,
 }
 
-impl<F: Float> HopsModel<F> {
+impl<F: Real> HopsModel<F> {
     /// A model for the nodes with these inputs and neighbours, from a start; `hidden_share` of
     /// the edges are hidden in every epoch and predicted. If none are, those seen are predicted.
     pub fn new(
@@ -351,7 +352,7 @@ impl<F: Float> HopsModel<F> {
     }
 }
 
-impl<F: Float> Model<F> for HopsModel<F> {
+impl<F: Real> Model<F> for HopsModel<F> {
     fn draw(&mut self, seed: Seed, epoch: u32) {
         let Self { neighbors, edge_weights, masked, non_edges, clock, .. } = self;
         clock.time(Part::Sampling, || {
@@ -402,45 +403,39 @@ impl<F: Float> Model<F> for HopsModel<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::nn::fixture::{Fixture, assert_agrees_with_pytorch, assert_gradients_agree};
+    use crate::embed::nn::fixture::{Fixture, Reference};
     use crate::embed::nn::masking::Mask;
     use crate::embed::nn::propagation::weighted_neighbors;
+    use crate::scratch::scratch;
 
-    const NAMES: [&str; 3] = ["weights", "hop_weights", "decoder"];
+    const PYTORCH: Reference = Reference::new("masked_hops", &["weights", "hop_weights", "decoder"], None);
 
     /// The model where the edges of the fixture are hidden.
-    fn model(fixture: &Fixture) -> HopsModel<f64> {
+    fn model() -> HopsModel<f64> {
         let start = HopsEncoder {
-            weights: fixture.matrix("gae_init_w1"),
+            weights: Fixture.matrix("gae_init_w1"),
             hop_weights: [1.0, 0.7],
             decoder: [5.0, -2.5, 0.1],
         };
-        let (neighbors, weights) = weighted_neighbors(&fixture.weighted_graph());
-        let centre = fixture.matrix("masked_hops_centre").into_values();
+        let (neighbors, weights) = weighted_neighbors(&Fixture.weighted_graph());
+        let centre = Fixture.matrix("masked_hops_centre").into_values();
         let sides = (neighbors.clone(), weights.clone());
-        let mut model = HopsModel::new(fixture.matrix("x"), centre, sides, 0.5, start);
+        let mut model = HopsModel::new(Fixture.matrix("x"), centre, sides, 0.5, start);
         model.masked.hide(&neighbors, weights.as_deref(), Mask::of_fixture());
-        model.non_edges.set(&fixture.non_edges(0));
+        model.non_edges.set(&Fixture.non_edges(0));
         model.measure_popularity();
         model
     }
 
     #[test]
-    fn loss_and_gradients_agree_with_pytorch() {
-        let fixture = Fixture::load();
-        assert_agrees_with_pytorch(&mut model(&fixture), &fixture, "masked_hops", &NAMES);
-    }
-
-    #[test]
-    fn gradients_agree_with_finite_differences() {
-        assert_gradients_agree(&mut model(&Fixture::load()));
+    fn loss_and_gradients_agree_with_pytorch_and_finite_differences() {
+        PYTORCH.assert_agrees(&mut model());
     }
 
     #[test]
     fn the_last_column_of_a_start_stays_zero() {
-        let fixture = Fixture::load();
-        let (neighbors, _) = weighted_neighbors(&fixture.graph());
-        let input = fixture.matrix("x");
+        let (neighbors, _) = weighted_neighbors(&Fixture.graph());
+        let input = Fixture.matrix("x");
         let start = HopsEncoder::start(input.num_columns(), 4);
         let mut model = HopsModel::new(input, vec![0.2, 0.1, 0.0, 0.0], (neighbors, None), 0.5, start);
         model.draw(Seed(1), 1);
@@ -452,8 +447,7 @@ mod tests {
 
     #[test]
     fn what_was_learned_is_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.npz");
+        let path = scratch("a.npz");
         let mut encoder = HopsEncoder::<f32>::start(5, 3);
         encoder.decoder[2] = 0.25;
         encoder.write(&path).unwrap();

@@ -11,8 +11,9 @@
 //! and every number is summed by one thread in a fixed order.
 //! Cost: `O(pairs * dim)`.
 
+use crate::embed::nn::Matrix;
 use crate::embed::nn::kernel::{dot, for_blocks_of_two, rows_per_block, softplus, vectorized};
-use crate::embed::nn::{Float, Matrix};
+use crate::linalg::real::Real;
 
 /// What turns the cosine of a pair into the logarithm of its odds: `[s, b, β]`.
 pub type PairDecoder<F> = [F; 3];
@@ -43,7 +44,7 @@ impl CosineLoss {
 
     /// The loss at the directions `u`, and its gradient by `[s, b, β]`; the gradient by `u` is
     /// put into `gradient`.
-    pub fn loss_and_gradient<F: Float>(
+    pub fn loss_and_gradient<F: Real>(
         &mut self,
         u: &Matrix<F>,
         popularity: &[F],
@@ -85,7 +86,7 @@ struct Row<'a, F> {
     scores: Vec<[F; 2]>,
 }
 
-impl<F: Float> Row<'_, F> {
+impl<F: Real> Row<'_, F> {
     /// Adds loss and gradients of the pairs of one node; `sign` is -1 for edges, 1 for others.
     #[inline(always)]
     fn gather(&mut self, node: usize, pairs: PairRows<'_>, sign: F, gradient: &mut [F], sums: &mut RowSums) {

@@ -10,10 +10,11 @@
 //!
 //! Source: Kingma, Ba, "Adam: a method for stochastic optimization", ICLR 2015.
 
+use crate::linalg::real::Real;
 use rayon::prelude::*;
 
+use super::Matrix;
 use super::kernel::{rows_per_block, vectorized};
-use super::{Float, Matrix};
 
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
@@ -28,7 +29,7 @@ pub struct Parameter<F> {
     pub gradient: Matrix<F>,
 }
 
-impl<F: Float> Parameter<F> {
+impl<F: Real> Parameter<F> {
     /// A parameter with a first value.
     pub fn new(value: Matrix<F>) -> Self {
         let gradient = Matrix::zeros(value.num_rows(), value.num_columns());
@@ -58,7 +59,7 @@ struct Factors<F> {
     root: F,
 }
 
-impl<F: Float> Adam<F> {
+impl<F: Real> Adam<F> {
     /// An optimiser for some parameters.
     pub fn new(parameters: &[Parameter<F>], learning_rate: f64, weight_decay: f64) -> Self {
         let zeros = |parameter: &Parameter<F>| vec![F::ZERO; parameter.value.values().len()];
@@ -103,7 +104,7 @@ impl<F: Float> Adam<F> {
 }
 
 #[inline(always)]
-fn update<F: Float>(factors: Factors<F>, values: &mut [F], gradient: &[F], mean: &mut [F], square: &mut [F]) {
+fn update<F: Real>(factors: Factors<F>, values: &mut [F], gradient: &[F], mean: &mut [F], square: &mut [F]) {
     let (beta_1, beta_2) = (F::of(BETA_1), F::of(BETA_2));
     let (rest_1, rest_2) = (F::of(1.0 - BETA_1), F::of(1.0 - BETA_2));
     let epsilon = F::of(EPSILON);

@@ -15,14 +15,15 @@
 //!
 //! Source: Kipf, Welling, "Variational graph auto-encoders", 2016.
 
+use crate::linalg::real::Real;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::Matrix;
 use super::kernel::{dot, for_blocks_of_two, rows_per_block, softplus, squared_distance, vectorized};
 use super::pairs::Partners;
 use super::propagation::Adjacency;
-use super::{Float, Matrix};
 
 /// How coordinates tell edges from non-edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +49,7 @@ const BATCH: usize = 256;
 const SQUARED_FLOOR: f64 = 1e-12;
 
 /// What a decoder does to one pair; `z` is the row that gathers.
-trait Score<F: Float> {
+trait Score<F: Real> {
     /// The number that decides.
     fn score(z: &[F], partner: &[F]) -> F;
 
@@ -61,7 +62,7 @@ trait Score<F: Float> {
 
 struct InnerProduct;
 
-impl<F: Float> Score<F> for InnerProduct {
+impl<F: Real> Score<F> for InnerProduct {
     #[inline(always)]
     fn score(z: &[F], partner: &[F]) -> F {
         dot(z, partner)
@@ -87,7 +88,7 @@ impl<F: Float> Score<F> for InnerProduct {
 
 struct Distance;
 
-impl<F: Float> Score<F> for Distance {
+impl<F: Real> Score<F> for Distance {
     #[inline(always)]
     fn score(z: &[F], partner: &[F]) -> F {
         (squared_distance(z, partner) + F::of(SQUARED_FLOOR)).sqrt()
@@ -131,7 +132,7 @@ impl PairLoss {
     ///
     /// # Panics
     /// If the shapes do not fit.
-    pub fn loss_and_gradient<F: Float>(
+    pub fn loss_and_gradient<F: Real>(
         &mut self,
         z: &Matrix<F>,
         edges: &Adjacency,
@@ -144,7 +145,7 @@ impl PairLoss {
         }
     }
 
-    fn run<F: Float, S: Score<F>>(
+    fn run<F: Real, S: Score<F>>(
         &mut self,
         z: &Matrix<F>,
         edges: &Adjacency,
@@ -199,7 +200,7 @@ struct Batch<F> {
 /// Pairs are handled in batches, of several rows if they fit, so that the exponentials
 /// and logarithms become vector code.
 #[inline(always)]
-fn gather_block<F: Float, S: Score<F>>(
+fn gather_block<F: Real, S: Score<F>>(
     z: &Matrix<F>,
     first_row: usize,
     rows: PartnerRows<'_>,
@@ -237,7 +238,7 @@ fn gather_block<F: Float, S: Score<F>>(
     }
 }
 
-impl<F: Float> Batch<F> {
+impl<F: Real> Batch<F> {
     #[inline(always)]
     fn evaluate<S: Score<F>>(&mut self, len: usize, label: Label) {
         let outputs = self.losses[..len].iter_mut().zip(&mut self.factors[..len]);

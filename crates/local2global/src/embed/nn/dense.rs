@@ -6,11 +6,13 @@
 //! sums are added in order.
 //! Cost: `O(rows * inner * columns)`.
 
-use faer::{Accum, MatRef};
+use crate::linalg::real::Real;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatRef, Par};
 use rayon::prelude::*;
 
+use super::Matrix;
 use super::kernel::{for_blocks, vectorized};
-use super::{Float, Matrix};
 
 /// The most rows of one panel: enough that packing the other factor costs little.
 const PANEL_ROWS: usize = 512;
@@ -34,7 +36,7 @@ fn even_parts(num_rows: usize, most: usize) -> usize {
 ///
 /// # Panics
 /// If the shapes do not fit.
-pub fn multiply<F: Float>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
+pub fn multiply<F: Real>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
     multiply_panels(left, right.as_faer(), Accum::Replace, out, |_, _| {});
 }
 
@@ -42,7 +44,7 @@ pub fn multiply<F: Float>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<
 ///
 /// # Panics
 /// If the shapes do not fit.
-pub fn multiply_add<F: Float>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
+pub fn multiply_add<F: Real>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Matrix<F>) {
     multiply_panels(left, right.as_faer(), Accum::Add, out, |_, _| {});
 }
 
@@ -51,7 +53,7 @@ pub fn multiply_add<F: Float>(left: &Matrix<F>, right: &Matrix<F>, out: &mut Mat
 ///
 /// # Panics
 /// If the shapes do not fit.
-pub fn multiply_transposed_then<F: Float>(
+pub fn multiply_transposed_then<F: Real>(
     left: &Matrix<F>,
     right: &Matrix<F>,
     out: &mut Matrix<F>,
@@ -60,7 +62,7 @@ pub fn multiply_transposed_then<F: Float>(
     multiply_panels(left, right.as_faer().transpose(), Accum::Replace, out, finish);
 }
 
-fn multiply_panels<F: Float>(
+fn multiply_panels<F: Real>(
     left: &Matrix<F>,
     right: MatRef<'_, F>,
     accum: Accum,
@@ -74,7 +76,7 @@ fn multiply_panels<F: Float>(
         let num_rows = panel.len() / width;
         let rows = left.as_faer().subrows(first_row, num_rows);
         let out = faer::MatMut::from_row_major_slice_mut(panel, num_rows, width);
-        F::product(out, accum, rows, right);
+        matmul(out, accum, rows, right, F::ONE, Par::Seq);
         vectorized(
             #[inline(always)]
             || finish(first_row, panel),
@@ -89,7 +91,7 @@ pub struct TransposedProduct<F> {
     partial: Vec<Matrix<F>>,
 }
 
-impl<F: Float> TransposedProduct<F> {
+impl<F: Real> TransposedProduct<F> {
     /// For factors of `num_rows` rows each, and a product of the given shape.
     pub fn new(num_rows: usize, shape: (usize, usize)) -> Self {
         let partial = vec![Matrix::zeros(shape.0, shape.1); Self::num_partial(num_rows)];
@@ -119,7 +121,8 @@ impl<F: Float> TransposedProduct<F> {
             for first in (start..start + len).step_by(CHUNK_ROWS) {
                 let rows = CHUNK_ROWS.min(start + len - first);
                 let left = left.as_faer().subrows(first, rows).transpose();
-                F::product(out.as_faer_mut(), accum, left, right.as_faer().subrows(first, rows));
+                let right = right.as_faer().subrows(first, rows);
+                matmul(out.as_faer_mut(), accum, left, right, F::ONE, Par::Seq);
                 accum = Accum::Add;
             }
         };
@@ -140,7 +143,7 @@ impl<F: Float> TransposedProduct<F> {
 }
 
 #[inline(always)]
-fn add<F: Float>(sums: &mut [F], terms: &[F]) {
+fn add<F: Real>(sums: &mut [F], terms: &[F]) {
     sums.iter_mut().zip(terms).for_each(|(sum, &term)| *sum += term);
 }
 

@@ -11,10 +11,11 @@
 //! `prelu(x) = max(x, 0) + α min(x, 0)`, which is applied on the fly; so are its gradients.
 //! Cost: `O(n d + d²)`.
 
+use super::Matrix;
 use super::adam::Parameter;
-use super::kernel::{for_blocks_of_two, rows_per_block, softplus, vectorized};
+use super::kernel::{for_blocks_of_two, rows_per_block, softplus, sums_of_terms, vectorized};
 use super::reduce::ColumnSums;
-use super::{Float, Matrix};
+use crate::linalg::real::Real;
 
 /// The discriminator's buffers.
 #[derive(Clone, Debug)]
@@ -29,15 +30,15 @@ pub struct Discriminator<F> {
 }
 
 #[inline(always)]
-fn prelu<F: Float>(x: F, alpha: F) -> F {
+fn prelu<F: Real>(x: F, alpha: F) -> F {
     if x > F::ZERO { x } else { alpha * x }
 }
 
-fn sigmoid<F: Float>(x: F) -> F {
+fn sigmoid<F: Real>(x: F) -> F {
     F::ONE / (F::ONE + (-x).exp())
 }
 
-impl<F: Float> Discriminator<F> {
+impl<F: Real> Discriminator<F> {
     /// For `num_nodes` nodes with `dim` coordinates.
     pub fn new(num_nodes: usize, dim: usize) -> Self {
         Self {
@@ -181,21 +182,12 @@ impl<F: Float> Discriminator<F> {
     }
 }
 
-fn inner<F: Float>(a: &[F], b: &[F]) -> F {
+fn inner<F: Real>(a: &[F], b: &[F]) -> F {
     a.iter().zip(b).map(|(&a, &b)| a * b).sum()
 }
 
 #[inline(always)]
-fn score_row<F: Float>(row: &[F], alpha: F, v: &[F]) -> F {
-    const LANES: usize = 8;
-    let mut lanes = [F::ZERO; LANES];
-    let (blocks, rest) = row.as_chunks::<LANES>();
-    let (v_blocks, v_rest) = v.as_chunks::<LANES>();
-    for (block, v) in blocks.iter().zip(v_blocks) {
-        for lane in 0..LANES {
-            lanes[lane] += prelu(block[lane], alpha) * v[lane];
-        }
-    }
-    let rest: F = rest.iter().zip(v_rest).map(|(&x, &v)| prelu(x, alpha) * v).sum();
+fn score_row<F: Real>(row: &[F], alpha: F, v: &[F]) -> F {
+    let (lanes, rest) = sums_of_terms::<F, 8>(row, v, |x, v| prelu(x, alpha) * v);
     lanes.into_iter().sum::<F>() + rest
 }

@@ -11,12 +11,14 @@
 //!
 //! Cost: one propagation matrix for each of the three views that differs from the others.
 
+use super::SparseMatrix;
 use super::masking::{EdgeSplit, Mask, Masked};
 use super::noise::Purpose;
 use super::propagation::{Adjacency, matrix_between, weighted_neighbors};
+use super::sampling::NonEdges;
 use super::validation::Validation;
-use super::{Float, SparseMatrix};
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// Shares of the edges that are not seen.
@@ -54,7 +56,7 @@ pub struct Edges<F> {
     view: View,
 }
 
-impl<F: Float> Edges<F> {
+impl<F: Real> Edges<F> {
     /// The edges of a graph; which ones are held out depends on the seed.
     pub fn new(graph: &Graph, unseen: Unseen, seed: Seed) -> Self {
         let (all, weights) = weighted_neighbors(graph);
@@ -116,14 +118,15 @@ impl<F: Float> Edges<F> {
         self.masked.as_ref().map_or(&self.trained, Masked::hidden)
     }
 
-    /// How many non-edges an epoch needs: as many as edges are hidden, or, where none are, as
+    /// Draws the non-edges of an epoch: as many as edges are hidden, or, where none are, as
     /// many as there are edges, both directions counted.
-    pub fn num_non_edges(&self, hide: f64) -> usize {
+    pub fn non_edges(&self, hide: f64) -> NonEdges {
         let num_entries = self.trained.nodes().len();
-        match self.masked {
+        let num_pairs = match self.masked {
             Some(_) => ((num_entries / 2) as f64 * hide).ceil() as usize,
             None => num_entries,
-        }
+        };
+        NonEdges::with_pairs(&self.trained, num_pairs)
     }
 
     /// The pairs on which training is checked, if edges are held out.
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn every_view_shows_its_edges() {
-        let graph = Fixture::load().graph();
+        let graph = Fixture.graph();
         let count = |edges: &mut Edges<f64>, view| {
             edges.show(view);
             edges.propagation().num_entries()

@@ -9,12 +9,13 @@
 //! Cost: `O(n h w + (edges + features) h + edges w)` for `h` hidden and `w` output
 //! columns; the buffers hold three matrices of each width.
 
+use super::Matrix;
 use super::adam::Parameter;
 use super::clock::{Clock, Part};
 use super::dense::{self, TransposedProduct};
 use super::layer::{InputLayer, add_bias, bias_relu, relu_backward};
 use super::reduce::ColumnSums;
-use super::{Float, Matrix};
+use crate::linalg::real::Real;
 
 /// Two graph convolutions with their parameters and buffers.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub struct GcnEncoder<F> {
     weights_gradient: TransposedProduct<F>,
 }
 
-impl<F: Float> GcnEncoder<F> {
+impl<F: Real> GcnEncoder<F> {
     /// An encoder with the given first weights and zero biases.
     ///
     /// # Panics

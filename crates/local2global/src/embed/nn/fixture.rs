@@ -24,10 +24,6 @@ const MASKED_BYTES: &[u8] = include_bytes!("../../../tests/fixtures/masked_step.
 pub(crate) struct Fixture;
 
 impl Fixture {
-    pub(crate) fn load() -> Self {
-        Self
-    }
-
     /// Names that begin with `masked_` are those of the other file.
     fn reader(name: &str) -> ArrayReader<Cursor<Vec<u8>>> {
         let (file, name) = match name.strip_prefix("masked_") {
@@ -57,9 +53,11 @@ impl Fixture {
         Self::reader(name).integers().unwrap()
     }
 
-    /// Two matrices of equal height, as one.
-    pub(crate) fn side_by_side(&self, left: &str, right: &str) -> Matrix<f64> {
-        let (left, right) = (self.matrix(left), self.matrix(right));
+    /// The matrix `PREFIX_NAME`; for the name `a b` two of equal height, side by side.
+    pub(crate) fn weights(&self, prefix: &str, name: &str) -> Matrix<f64> {
+        let matrix = |name: &str| self.matrix(&format!("{prefix}_{name}"));
+        let Some((left, right)) = name.split_once(' ') else { return matrix(name) };
+        let (left, right) = (matrix(left), matrix(right));
         let rows = (0..left.num_rows()).flat_map(|row| left.row(row).iter().chain(right.row(row)));
         Matrix::from_values(left.num_rows(), 2 * left.num_columns(), rows.copied().collect())
     }
@@ -120,20 +118,49 @@ pub(crate) fn assert_close(found: &Matrix<f64>, expected: &Matrix<f64>, toleranc
     }
 }
 
-/// Checks loss and gradients against those that PyTorch left as `PREFIX_loss` and
-/// `PREFIX_grad_NAME`.
-#[track_caller]
-pub(crate) fn assert_agrees_with_pytorch(
-    model: &mut dyn Model<f64>,
-    fixture: &Fixture,
-    prefix: &str,
-    names: &[&str],
-) {
-    let loss = model.loss_and_gradients();
-    assert!((loss - fixture.matrix(&format!("{prefix}_loss")).values()[0]).abs() < 1e-8);
-    assert_eq!(model.parameters().len(), names.len());
-    for (parameter, name) in model.parameters().iter().zip(names) {
-        assert_close(&parameter.gradient, &fixture.matrix(&format!("{prefix}_grad_{name}")), 1e-8);
+/// What PyTorch left of a model: `PREFIX_loss`, for each of its parameters `PREFIX_grad_NAME`, and
+/// perhaps its coordinates.
+pub(crate) struct Reference {
+    pub(crate) prefix: &'static str,
+    pub(crate) parameters: &'static [&'static str],
+    pub(crate) coordinates: Option<&'static str>,
+}
+
+impl Reference {
+    pub(crate) const fn new(
+        prefix: &'static str,
+        parameters: &'static [&'static str],
+        coordinates: Option<&'static str>,
+    ) -> Self {
+        Self { prefix, parameters, coordinates }
+    }
+
+    /// Checks loss, gradients and coordinates; the gradients against finite differences too.
+    #[track_caller]
+    pub(crate) fn assert_agrees(&self, model: &mut dyn Model<f64>) {
+        let loss = model.loss_and_gradients();
+        assert!((loss - Fixture.matrix(&format!("{}_loss", self.prefix)).values()[0]).abs() < 1e-8);
+        self.assert_gradients_agree(model);
+        if let Some(name) = self.coordinates {
+            assert_close(&model.coordinates(), &Fixture.matrix(name), 1e-8);
+        }
+        assert_gradients_agree(model);
+    }
+
+    /// Checks the gradients of the last pass.
+    #[track_caller]
+    pub(crate) fn assert_gradients_agree(&self, model: &mut dyn Model<f64>) {
+        assert_eq!(model.parameters().len(), self.parameters.len());
+        for (parameter, name) in model.parameters().iter().zip(self.parameters) {
+            assert_close(&parameter.gradient, &Fixture.weights(&format!("{}_grad", self.prefix), name), 1e-8);
+        }
+    }
+
+    /// Gives a model the weights that it began with, `PREFIX_init_NAME`.
+    pub(crate) fn set_first_weights(&self, model: &mut dyn Model<f64>) {
+        for (parameter, name) in model.parameters().iter_mut().zip(self.parameters) {
+            parameter.value = Fixture.weights(&format!("{}_init", self.prefix), name);
+        }
     }
 }
 

@@ -10,12 +10,13 @@
 //! Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward
 //! neural networks", AISTATS 2010.
 
+use crate::linalg::real::Real;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::Matrix;
 use super::layer::InputLayer;
 use super::noise::{Purpose, stream_index};
-use super::{Float, Matrix};
 use crate::graph::NodeId;
 use crate::seed::{Seed, Stage};
 
@@ -36,7 +37,7 @@ impl FirstWeights<'_> {
     }
 
     /// The first weights of the first layer, of `width` columns.
-    pub fn of_input<F: Float>(
+    pub fn of_input<F: Real>(
         self,
         layer: &InputLayer<F>,
         width: usize,
@@ -53,7 +54,7 @@ impl FirstWeights<'_> {
 const LOOK_UP_INPUTS: usize = 1000;
 
 /// A row for each node, from a stream of its own.
-fn rows_of_nodes<F: Float>(seed: Seed, nodes: &[NodeId], width: usize) -> Matrix<F> {
+fn rows_of_nodes<F: Real>(seed: Seed, nodes: &[NodeId], width: usize) -> Matrix<F> {
     let limit = (6.0 / (LOOK_UP_INPUTS + width) as f64).sqrt();
     let rows_seed = seed.child(Stage::Embed, stream_index(Purpose::Weights, 0, 1));
     let row = |node: &NodeId| {
@@ -64,14 +65,14 @@ fn rows_of_nodes<F: Float>(seed: Seed, nodes: &[NodeId], width: usize) -> Matrix
 }
 
 /// First weights of a layer.
-pub fn glorot<F: Float>(num_inputs: usize, num_outputs: usize, random: &mut ChaCha8Rng) -> Matrix<F> {
+pub fn glorot<F: Real>(num_inputs: usize, num_outputs: usize, random: &mut ChaCha8Rng) -> Matrix<F> {
     let limit = (6.0 / (num_inputs + num_outputs).max(1) as f64).sqrt();
     let values = (0..num_inputs * num_outputs).map(|_| F::of(random.random_range(-limit..limit))).collect();
     Matrix::from_values(num_inputs, num_outputs, values)
 }
 
 /// First weights of several layers with the same inputs, side by side.
-pub fn glorot_heads<F: Float>(
+pub fn glorot_heads<F: Real>(
     num_inputs: usize,
     num_outputs: usize,
     num_heads: usize,

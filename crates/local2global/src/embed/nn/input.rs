@@ -7,8 +7,9 @@
 //! Cost: `O(stored values * width)`; nothing for the identity.
 
 use super::dense::{self, TransposedProduct};
-use super::{Float, Matrix, SparseMatrix};
+use super::{Matrix, SparseMatrix};
 use crate::graph::{Features, Graph};
+use crate::linalg::real::Real;
 
 /// How feature values enter training.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -53,7 +54,7 @@ pub enum Input<F> {
     },
 }
 
-impl<F: Float> Input<F> {
+impl<F: Real> Input<F> {
     /// The features of a graph, for a first layer of `width` columns.
     pub fn new(graph: &Graph, scaling: Scaling, width: usize) -> Self {
         let num_rows = graph.num_nodes();
@@ -131,19 +132,19 @@ impl<F: Float> Input<F> {
     }
 }
 
-fn convert<F: Float>(values: &[f32]) -> Vec<F> {
+fn convert<F: Real>(values: &[f32]) -> Vec<F> {
     values.iter().map(|&value| F::of(f64::from(value))).collect()
 }
 
 /// Scales a row; one that adds up to nothing, or has no length, stays as it is.
-fn scale_row<F: Float>(row: &mut [F], scaling: Scaling) {
+fn scale_row<F: Real>(row: &mut [F], scaling: Scaling) {
     let size: F = match scaling {
         Scaling::None => return,
         Scaling::Row => row.iter().copied().sum(),
         Scaling::Length => row.iter().map(|&value| value * value).sum::<F>().sqrt() / F::of(LENGTH),
     };
     if size != F::ZERO {
-        row.iter_mut().for_each(|value| *value = *value / size);
+        row.iter_mut().for_each(|value| *value /= size);
     }
 }
 

@@ -4,9 +4,9 @@
 //! Kernels are plain loops over slices, marked `#[inline(always)]`, that
 //! [`vectorized`] turns into vector code.
 
+use crate::linalg::real::Real;
 use rayon::prelude::*;
 
-use super::Float;
 pub(in crate::embed) use crate::linalg::lanes::vectorized;
 
 /// Below this many values, handing work to other threads costs more than it saves.
@@ -70,7 +70,7 @@ pub(in crate::embed) fn for_blocks_of_three<A: Send, B: Send, C: Send>(
 
 /// `ln(1 + e^t)` and its derivative `σ(t)`; not a number if `t` is none, or infinite.
 #[inline(always)]
-pub(in crate::embed) fn softplus<F: Float>(t: F) -> (F, F) {
+pub(in crate::embed) fn softplus<F: Real>(t: F) -> (F, F) {
     let small = (-t.abs()).exp();
     let loss = t.max(F::ZERO) + (F::ONE + small).ln() + t * F::ZERO;
     (loss, if t >= F::ZERO { F::ONE } else { small } / (F::ONE + small))
@@ -78,20 +78,30 @@ pub(in crate::embed) fn softplus<F: Float>(t: F) -> (F, F) {
 
 /// The inner product of two rows, summed in sixteen lanes.
 #[inline(always)]
-pub(in crate::embed) fn dot<F: Float>(a: &[F], b: &[F]) -> F {
+pub(in crate::embed) fn dot<F: Real>(a: &[F], b: &[F]) -> F {
     sum_of_terms(a, b, |a, b| a * b)
 }
 
 /// The squared distance of two rows, summed in sixteen lanes.
 #[inline(always)]
-pub(in crate::embed) fn squared_distance<F: Float>(a: &[F], b: &[F]) -> F {
+pub(in crate::embed) fn squared_distance<F: Real>(a: &[F], b: &[F]) -> F {
     sum_of_terms(a, b, |a, b| (a - b) * (a - b))
 }
 
 /// The sum of a term for each position of two rows, in sixteen lanes.
 #[inline(always)]
-fn sum_of_terms<F: Float>(a: &[F], b: &[F], term: impl Fn(F, F) -> F) -> F {
-    const LANES: usize = 16;
+fn sum_of_terms<F: Real>(a: &[F], b: &[F], term: impl Fn(F, F) -> F) -> F {
+    let (lanes, rest) = sums_of_terms(a, b, term);
+    fold(lanes) + rest
+}
+
+/// The sums of a term for each position of two rows, in lanes, and that of the last positions.
+#[inline(always)]
+pub(in crate::embed) fn sums_of_terms<F: Real, const LANES: usize>(
+    a: &[F],
+    b: &[F],
+    term: impl Fn(F, F) -> F,
+) -> ([F; LANES], F) {
     let mut lanes = [F::ZERO; LANES];
     let (a_blocks, a_rest) = a.as_chunks::<LANES>();
     let (b_blocks, b_rest) = b.as_chunks::<LANES>();
@@ -104,13 +114,13 @@ fn sum_of_terms<F: Float>(a: &[F], b: &[F], term: impl Fn(F, F) -> F) -> F {
     for (&a, &b) in a_rest.iter().zip(b_rest) {
         rest += term(a, b);
     }
-    fold(lanes) + rest
+    (lanes, rest)
 }
 
 /// Adds sixteen lanes: the upper half to the lower, then one after the other, an order
 /// in which the compiler keeps each half in one register.
 #[inline(always)]
-fn fold<F: Float>(lanes: [F; 16]) -> F {
+fn fold<F: Real>(lanes: [F; 16]) -> F {
     let mut half = [F::ZERO; 8];
     for lane in 0..8 {
         half[lane] = lanes[lane] + lanes[lane + 8];

@@ -9,8 +9,9 @@
 
 use super::edges::{Edges, Unseen};
 use super::input::{Input, Scaling};
-use super::{Float, Matrix, SparseMatrix};
+use super::{Matrix, SparseMatrix};
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 use crate::seed::Seed;
 
 /// A patch ready for training: who neighbours whom, and what is known of each node.
@@ -23,7 +24,7 @@ pub struct InputLayer<F> {
     product: Matrix<F>,
 }
 
-impl<F: Float> InputLayer<F> {
+impl<F: Real> InputLayer<F> {
     /// The first layer, of `width` columns, on a graph; `seed` chooses the edges that are held
     /// out.
     pub fn new(graph: &Graph, scaling: Scaling, width: usize, unseen: Unseen, seed: Seed) -> Self {
@@ -138,7 +139,7 @@ impl<F: Float> InputLayer<F> {
 
 /// Multiplies a row; by 1, nothing happens.
 #[inline(always)]
-fn scale<F: Float>(row: &mut [F], multiple: F) {
+fn scale<F: Real>(row: &mut [F], multiple: F) {
     if multiple != F::ONE {
         row.iter_mut().for_each(|value| *value *= multiple);
     }
@@ -146,19 +147,19 @@ fn scale<F: Float>(row: &mut [F], multiple: F) {
 
 /// Adds the bias to a row, and cuts off what is negative.
 #[inline(always)]
-pub fn bias_relu<F: Float>(row: &mut [F], bias: &[F]) {
+pub fn bias_relu<F: Real>(row: &mut [F], bias: &[F]) {
     row.iter_mut().zip(bias).for_each(|(value, &bias)| *value = (*value + bias).max(F::ZERO));
 }
 
 /// Adds the bias to a row.
 #[inline(always)]
-pub fn add_bias<F: Float>(row: &mut [F], bias: &[F]) {
+pub fn add_bias<F: Real>(row: &mut [F], bias: &[F]) {
     row.iter_mut().zip(bias).for_each(|(value, &bias)| *value += bias);
 }
 
 /// The gradient before [`bias_relu`] from that after it: zero where the output is.
 #[inline(always)]
-pub fn relu_backward<F: Float>(gradient: &mut [F], output: &[F]) {
+pub fn relu_backward<F: Real>(gradient: &mut [F], output: &[F]) {
     for (gradient, &output) in gradient.iter_mut().zip(output) {
         *gradient = if output > F::ZERO { *gradient } else { F::ZERO };
     }

@@ -19,13 +19,14 @@
 //! with graph masking", WSDM 2023; the mixing is that of Steele, Lea, Flood, "Fast splittable
 //! pseudorandom number generators", OOPSLA 2014.
 
+use crate::linalg::real::Real;
 use rand::Rng;
 use rayon::prelude::*;
 
+use super::SparseMatrix;
 use super::kernel::{for_blocks_of_two, rows_per_block};
 use super::noise::{Purpose, stream_index};
 use super::propagation::Adjacency;
-use super::{Float, SparseMatrix};
 use crate::seed::{Seed, Stage};
 
 /// Tells which edges are hidden.
@@ -80,7 +81,7 @@ pub struct Masked<F> {
     hidden: Adjacency,
 }
 
-impl<F: Float> Masked<F> {
+impl<F: Real> Masked<F> {
     /// Prepares to hide a share of the edges; nothing is visible or hidden before
     /// [`Masked::draw`].
     ///
@@ -212,7 +213,7 @@ impl MaskedRows<'_> {
     }
 
     /// Fills the rows of some nodes; each slice is just as long as they are together.
-    fn fill<F: Float>(
+    fn fill<F: Real>(
         self,
         nodes: std::ops::Range<usize>,
         scales: &[f64],

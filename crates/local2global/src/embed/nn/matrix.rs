@@ -1,8 +1,7 @@
 //! A full matrix, row after row.
 
+use crate::linalg::real::Real;
 use faer::{MatMut, MatRef};
-
-use super::Float;
 
 /// A row-major matrix.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,7 +11,7 @@ pub struct Matrix<F> {
     values: Vec<F>,
 }
 
-impl<F: Float> Matrix<F> {
+impl<F: Real> Matrix<F> {
     /// A matrix of zeros.
     pub fn zeros(num_rows: usize, num_columns: usize) -> Self {
         Self { num_rows, num_columns, values: vec![F::ZERO; num_rows * num_columns] }
@@ -74,7 +73,7 @@ impl<F: Float> Matrix<F> {
     }
 
     /// The same numbers in another precision.
-    pub fn cast<G: Float>(&self) -> Matrix<G> {
+    pub fn cast<G: Real>(&self) -> Matrix<G> {
         let values = self.values.iter().map(|value| G::of(value.to_f64())).collect();
         Matrix { num_rows: self.num_rows, num_columns: self.num_columns, values }
     }

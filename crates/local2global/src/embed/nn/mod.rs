@@ -23,13 +23,11 @@
 //! ```
 //!
 //! Convention: matrices are row-major, a row is a node, and weights are input x output.
-//! Everything is generic over [`Float`]: training runs in `f32`, tests compare in `f64`.
+//! Everything is generic over [`Real`](crate::linalg::real::Real): training runs in `f32`, tests compare in `f64`.
 //!
 //! Threads: work is split by rows of the output, and every number is summed by one
 //! thread in an order that does not depend on how many threads there are. So the
 //! bytes of a result do not either.
-
-mod float;
 
 pub(super) mod kernel;
 
@@ -80,6 +78,5 @@ pub mod variational;
 #[cfg(test)]
 pub(crate) mod fixture;
 
-pub use float::Float;
 pub use matrix::Matrix;
 pub use sparse::SparseMatrix;

@@ -14,9 +14,9 @@
 //! Source: Box, Muller, "A note on the generation of random normal deviates", Annals
 //! of Mathematical Statistics 29, 1958.
 
+use crate::linalg::real::Real;
 use rand::Rng;
 
-use super::Float;
 use super::kernel::{for_blocks, vectorized};
 use crate::seed::{Seed, Stage};
 
@@ -46,7 +46,7 @@ pub fn stream_index(purpose: Purpose, epoch: u32, block: usize) -> u64 {
 }
 
 /// Fills `out` with independent normal numbers of mean 0 and variance 1.
-pub fn fill_normal<F: Float>(out: &mut [F], seed: Seed, epoch: u32) {
+pub fn fill_normal<F: Real>(out: &mut [F], seed: Seed, epoch: u32) {
     for_blocks(out, BLOCK, 1, |block, values| {
         let mut random = seed.stream(Stage::Embed, stream_index(Purpose::Noise, epoch, block));
         for batch in values.chunks_mut(BATCH) {
@@ -71,7 +71,7 @@ fn box_muller(words: &[[u8; 4]; BATCH], normal: &mut [f32; BATCH]) {
         let angle_bits = (u32::from_le_bytes(words[k + HALF]) >> 8) as i32;
         let u = (radius_bits as f32 + 0.5) * (1.0 / 16_777_216.0);
         let t = angle_bits as f32 * (1.0 / 16_777_216.0) - 0.5;
-        let radius = (-2.0 * Float::ln(u)).sqrt();
+        let radius = (-2.0 * Real::ln(u)).sqrt();
         let (sin, cos) = half_turn(t * std::f32::consts::PI);
         normal[k] = radius * (1.0 - 2.0 * sin * sin);
         normal[k + HALF] = radius * (2.0 * sin * cos);

@@ -13,8 +13,9 @@
 //! Source: Kipf, Welling, "Semi-supervised classification with graph convolutional
 //! networks", ICLR 2017.
 
-use super::{Float, SparseMatrix};
+use super::SparseMatrix;
 use crate::graph::Graph;
+use crate::linalg::real::Real;
 
 /// The neighbours of each node: both directions, each once, without loops.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +62,7 @@ impl Adjacency {
 }
 
 /// The neighbours in a graph, and the matrix `P` that propagates between them.
-pub fn propagation<F: Float>(graph: &Graph) -> (Adjacency, SparseMatrix<F>) {
+pub fn propagation<F: Real>(graph: &Graph) -> (Adjacency, SparseMatrix<F>) {
     let (neighbors, weights) = weighted_neighbors(graph);
     let matrix = matrix_between(&neighbors, weights.as_deref());
     (neighbors, matrix)
@@ -69,7 +70,7 @@ pub fn propagation<F: Float>(graph: &Graph) -> (Adjacency, SparseMatrix<F>) {
 
 /// The matrix `P` that propagates between neighbours; `weights` are those of the entries of
 /// [`Adjacency::nodes`], all 1 if there are none.
-pub fn matrix_between<F: Float>(neighbors: &Adjacency, weights: Option<&[f32]>) -> SparseMatrix<F> {
+pub fn matrix_between<F: Real>(neighbors: &Adjacency, weights: Option<&[f32]>) -> SparseMatrix<F> {
     let weight = |k: usize| weights.map_or(1.0, |weights| f64::from(weights[k]));
     let row = |node: usize| neighbors.offsets[node]..neighbors.offsets[node + 1];
     let degrees: Vec<f64> =
@@ -79,7 +80,7 @@ pub fn matrix_between<F: Float>(neighbors: &Adjacency, weights: Option<&[f32]>) 
 
 /// As [`matrix_between`], with other degrees than the row sums, for instance those in a larger
 /// graph; they count the node itself.
-pub fn matrix_with_degrees<F: Float>(
+pub fn matrix_with_degrees<F: Real>(
     neighbors: &Adjacency,
     weights: Option<&[f32]>,
     degrees: &[f64],

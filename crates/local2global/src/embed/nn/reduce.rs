@@ -3,8 +3,9 @@
 //! The rows are cut into blocks whose size depends on their number alone; each block
 //! is summed in order, then the blocks are added in order.
 
+use super::Matrix;
 use super::kernel::{for_blocks, vectorized};
-use super::{Float, Matrix};
+use crate::linalg::real::Real;
 
 /// The most blocks that rows are cut into, and the fewest rows of a block.
 const MAX_BLOCKS: usize = 64;
@@ -17,7 +18,7 @@ pub struct ColumnSums<F> {
     partial: Vec<F>,
 }
 
-impl<F: Float> ColumnSums<F> {
+impl<F: Real> ColumnSums<F> {
     /// For matrices of the given shape.
     pub fn new(num_rows: usize, num_columns: usize) -> Self {
         let block_rows = num_rows.div_ceil(MAX_BLOCKS).max(MIN_BLOCK_ROWS);
@@ -56,7 +57,7 @@ impl<F: Float> ColumnSums<F> {
 }
 
 #[inline(always)]
-fn add<F: Float>(sums: &mut [F], terms: &[F]) {
+fn add<F: Real>(sums: &mut [F], terms: &[F]) {
     sums.iter_mut().zip(terms).for_each(|(sum, &term)| *sum += term);
 }
 

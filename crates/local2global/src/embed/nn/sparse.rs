@@ -11,9 +11,10 @@
 //! block is still in the cache.
 //! Cost: `O(entries * width)`.
 
+use super::Matrix;
 use super::kernel::{for_blocks, rows_per_block, vectorized};
-use super::{Float, Matrix};
 use crate::linalg::grouping::group_offsets;
+use crate::linalg::real::Real;
 
 /// Columns whose sums are held in registers at a time.
 const STRIP: usize = 64;
@@ -27,7 +28,7 @@ pub struct SparseMatrix<F> {
     values: Vec<F>,
 }
 
-impl<F: Float> SparseMatrix<F> {
+impl<F: Real> SparseMatrix<F> {
     /// A matrix from its rows: row `i` has the entries `offsets[i]..offsets[i + 1]`.
     ///
     /// # Panics
@@ -229,12 +230,7 @@ mod tests {
             let mut out = Matrix::zeros(37, width);
             sparse.multiply_then(&dense, &mut out, |row, sums| sums[0] += row as f64);
             let mut expected = Matrix::zeros(37, width);
-            f64::product(
-                expected.as_faer_mut(),
-                faer::Accum::Replace,
-                full(&sparse).as_faer(),
-                dense.as_faer(),
-            );
+            crate::embed::nn::dense::multiply(&full(&sparse), &dense, &mut expected);
             (0..37).for_each(|row| expected.row_mut(row)[0] += row as f64);
             for (a, b) in out.values().iter().zip(expected.values()) {
                 assert!((a - b).abs() < 1e-12, "width {width}");

@@ -8,10 +8,11 @@
 //! few epochs, training stops when it has not risen for `patience` checks, and the weights with
 //! the highest score come back.
 
+use super::Matrix;
 use super::adam::{Adam, Parameter};
 use super::clock::{Clock, Part};
-use super::{Float, Matrix};
 use crate::embed::EmbedError;
+use crate::linalg::real::Real;
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -109,7 +110,7 @@ struct Best<F> {
 /// # Errors
 /// [`TrainError::NotFinite`] if the loss is not a number or infinite, and
 /// [`TrainError::Cancelled`] if `progress` says so.
-pub fn train<F: Float>(
+pub fn train<F: Real>(
     model: &mut dyn Model<F>,
     schedule: &Schedule,
     seed: Seed,
@@ -155,7 +156,7 @@ pub fn train<F: Float>(
     Ok(History { losses, best_epoch, validation })
 }
 
-fn keep_best<F: Float>(best: &mut Option<Best<F>>, epoch: u32, cost: f64, parameters: &[Parameter<F>]) {
+fn keep_best<F: Real>(best: &mut Option<Best<F>>, epoch: u32, cost: f64, parameters: &[Parameter<F>]) {
     match best {
         Some(best) => {
             // A cost that is NaN is never lower.
@@ -174,7 +175,7 @@ fn keep_best<F: Float>(best: &mut Option<Best<F>>, epoch: u32, cost: f64, parame
     }
 }
 
-fn restore<F: Float>(best: Best<F>, parameters: &mut [Parameter<F>]) {
+fn restore<F: Real>(best: Best<F>, parameters: &mut [Parameter<F>]) {
     for (parameter, value) in parameters.iter_mut().zip(best.values) {
         parameter.value = value;
     }

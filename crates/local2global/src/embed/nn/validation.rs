@@ -9,9 +9,9 @@
 //! Convention: pairs are drawn once, from the seed. Cost of a score: `O(k d + k log k)` for `k`
 //! held-out edges.
 
+use crate::linalg::real::Real;
 use rand::{Rng, RngExt};
 
-use super::Float;
 use super::decoder::Decoder;
 use super::kernel::{dot, squared_distance};
 use super::noise::{Purpose, stream_index};
@@ -45,7 +45,7 @@ impl Validation {
 
     /// The area under the ROC curve of the rows that `row` gives; none if there are no edges or
     /// no non-edges to compare.
-    pub fn auc<'a, F: Float>(&self, decoder: Decoder, row: impl Fn(usize) -> &'a [F]) -> Option<f64> {
+    pub fn auc<'a, F: Real>(&self, decoder: Decoder, row: impl Fn(usize) -> &'a [F]) -> Option<f64> {
         let score = |&[a, b]: &[u32; 2]| {
             let (a, b) = (row(a as usize), row(b as usize));
             match decoder {

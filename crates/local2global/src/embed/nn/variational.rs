@@ -10,15 +10,16 @@
 //! zero. Convention: a row of the heads is `[M | L]`; drawing replaces `L` by `exp(L)`,
 //! which is what the way back needs.
 
+use super::Matrix;
 use super::kernel::{for_blocks, for_blocks_of_three, rows_per_block, vectorized};
-use super::{Float, Matrix};
+use crate::linalg::real::Real;
 
 /// The largest logarithm of a deviation.
 const MAX_LOG_DEVIATION: f64 = 10.0;
 
 /// Draws coordinates `z` and returns the divergence from the standard normal
 /// distribution, averaged over the nodes and divided by their number.
-pub fn draw_coordinates<F: Float>(
+pub fn draw_coordinates<F: Real>(
     heads: &mut Matrix<F>,
     noise: &Matrix<F>,
     z: &mut Matrix<F>,
@@ -47,7 +48,7 @@ pub fn draw_coordinates<F: Float>(
 }
 
 #[inline(always)]
-fn draw_row<F: Float>(heads: &mut [F], noise: &[F], z: &mut [F]) -> f64 {
+fn draw_row<F: Real>(heads: &mut [F], noise: &[F], z: &mut [F]) -> f64 {
     let (means, logs) = heads.split_at_mut(z.len());
     let divergence = F::of(2.0) * sum(logs, |log| log.min(F::of(MAX_LOG_DEVIATION)));
     for (((log, &mean), &noise), z) in logs.iter_mut().zip(&*means).zip(noise).zip(&mut *z) {
@@ -61,7 +62,7 @@ fn draw_row<F: Float>(heads: &mut [F], noise: &[F], z: &mut [F]) -> f64 {
 
 /// The sum of a function of each value, in eight lanes.
 #[inline(always)]
-fn sum<F: Float>(values: &[F], term: impl Fn(F) -> F) -> F {
+fn sum<F: Real>(values: &[F], term: impl Fn(F) -> F) -> F {
     const LANES: usize = 8;
     let mut lanes = [F::ZERO; LANES];
     let (blocks, rest) = values.as_chunks::<LANES>();
@@ -77,7 +78,7 @@ fn sum<F: Float>(values: &[F], term: impl Fn(F) -> F) -> F {
 /// The gradient by mean and logarithm of the deviation, from that by the coordinates.
 ///
 /// `heads` holds means and deviations, as [`draw_coordinates`] leaves them.
-pub fn heads_backward<F: Float>(
+pub fn heads_backward<F: Real>(
     heads: &Matrix<F>,
     noise: &Matrix<F>,
     z_gradient: &Matrix<F>,

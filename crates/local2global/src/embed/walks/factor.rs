@@ -14,12 +14,13 @@
 //! in size is positive. Columns beyond the size of the matrix, and those of vanishing
 //! eigenvalues, are zero.
 
+use crate::linalg::real::Real;
 use rayon::prelude::*;
 
 use super::check_cancelled;
 use crate::embed::EmbedError;
 use crate::embed::nn::subspace::{Eigenpairs, OVERSAMPLING, Subspace};
-use crate::embed::nn::{Float, Matrix, dense};
+use crate::embed::nn::{Matrix, dense};
 use crate::linalg::dense::symmetric_eigen;
 use crate::linalg::lanes::vectorized;
 use crate::linalg::polar::random_orthogonal;
@@ -39,7 +40,7 @@ pub(super) const EXACT_RATIO: usize = 2;
 #[inline(always)]
 pub(super) fn take_logs(sums: &mut [f32], scales: &[f32]) {
     for (value, &scale) in sums.iter_mut().zip(scales) {
-        *value = Float::ln(Float::max(*value * scale, 1.0));
+        *value = Real::ln(Real::max(*value * scale, 1.0));
     }
 }
 

@@ -26,9 +26,10 @@ use super::rows::{PatchRows, Strip, Strips, WIDTH};
 use super::{WalkFrame, check_cancelled};
 use crate::embed::EmbedError;
 use crate::embed::memory::PatchSize;
-use crate::embed::nn::{Float, Matrix, dense};
+use crate::embed::nn::{Matrix, dense};
 use crate::graph::{Graph, NodeId};
 use crate::linalg::lanes::vectorized;
+use crate::linalg::real::Real;
 use crate::progress::Progress;
 
 /// As many blocks are multiplied with the factor at a time as have this many values.
@@ -166,7 +167,7 @@ fn largest(strips: &[Strip], places: &[u32]) -> Strip {
     for &place in places {
         let strip = &strips[place as usize];
         for lane in 0..WIDTH {
-            largest[lane] = Float::max(strip[lane], largest[lane]);
+            largest[lane] = Real::max(strip[lane], largest[lane]);
         }
     }
     largest

@@ -1,9 +1,12 @@
 //! Walks against matrices that are made in full.
 
+use std::ops::RangeInclusive;
+
 use super::*;
-use crate::embed::nn::{Float, Matrix, dense};
+use crate::embed::nn::{Matrix, dense};
 use crate::graph::edge_list::EdgeChunk;
 use crate::graph::{BuildOptions, EdgeList, Graph, NodeId, build};
+use crate::linalg::real::Real;
 use crate::partition::{Partition, undirected};
 use crate::progress::{Progress, Silent};
 use crate::seed::{Seed, Stage};
@@ -204,19 +207,25 @@ fn one_thread_and_two_give_the_same_bytes() {
     assert_eq!(on_threads(1), on_threads(2));
 }
 
+/// Clusters within given ones or of several of them, as many as `wanted` allows.
+fn about_as_many(graph: &Graph, given: &Partition, wanted: RangeInclusive<usize>) -> Partition {
+    let found = fine_clusters(graph, Some(given), *wanted.end(), Seed(1), &Silent).unwrap();
+    assert!(wanted.contains(&found.num_clusters()), "{} clusters", found.num_clusters());
+    found
+}
+
 #[test]
 fn fine_clusters_lie_within_the_given_ones() {
     let graph = graph(600, true, false);
     let given = clusters(600, 150);
-    let fine = fine_clusters(&graph, Some(&given), 60, Seed(1), &Silent).unwrap();
-    assert!((50..=60).contains(&fine.num_clusters()), "{} clusters", fine.num_clusters());
+    let fine = about_as_many(&graph, &given, 50..=60);
     let mut home = vec![None; fine.num_clusters()];
     for node in graph.nodes() {
         let coarse = given.cluster_of(node);
         assert_eq!(*home[fine.cluster_of(node) as usize].get_or_insert(coarse), coarse);
     }
-    for about_as_many in [2, 8] {
-        assert_eq!(fine_clusters(&graph, Some(&given), about_as_many, Seed(1), &Silent).unwrap(), given);
+    for already_there in [2, 8] {
+        assert_eq!(fine_clusters(&graph, Some(&given), already_there, Seed(1), &Silent).unwrap(), given);
     }
 }
 
@@ -224,8 +233,7 @@ fn fine_clusters_lie_within_the_given_ones() {
 fn many_more_clusters_than_wanted_are_joined() {
     let graph = graph(600, false, true);
     let given = clusters(600, 5);
-    let joined = fine_clusters(&graph, Some(&given), 20, Seed(1), &Silent).unwrap();
-    assert!((15..=20).contains(&joined.num_clusters()), "{} clusters", joined.num_clusters());
+    let joined = about_as_many(&graph, &given, 15..=20);
     for first in graph.nodes().step_by(5) {
         assert!((0..5).all(|k| joined.cluster_of(NodeId(first.0 + k)) == joined.cluster_of(first)));
     }
@@ -292,5 +300,5 @@ fn impossible_settings_and_cancelling_are_errors() {
 fn logs_of_ratios_to_chance_are_never_negative() {
     let mut sums = [0.0, 0.5, 4.0];
     factor::take_logs(&mut sums, &[1.0, 1.0, 0.5]);
-    assert_eq!(sums, [0.0, 0.0, Float::ln(2.0_f32)]);
+    assert_eq!(sums, [0.0, 0.0, Real::ln(2.0_f32)]);
 }

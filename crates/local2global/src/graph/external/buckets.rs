@@ -214,10 +214,15 @@ mod tests {
         for weighted in [false, true] {
             let mut buckets = buckets(weighted);
             // Rows jump far ahead, so that lists are joined several times.
-            let rows = (0..30_000_u32).map(|step| step.wrapping_mul(2_654_435_761) >> (30 - step / 1200).max(4));
+            let rows =
+                (0..30_000_u32).map(|step| step.wrapping_mul(2_654_435_761) >> (30 - step / 1200).max(4));
             let entries: Vec<BucketEntry<u32>> = (0..)
                 .zip(rows)
-                .map(|(target, row)| BucketEntry { row, target, weight: if weighted { row as f32 } else { 1.0 } })
+                .map(|(target, row)| BucketEntry {
+                    row,
+                    target,
+                    weight: if weighted { row as f32 } else { 1.0 },
+                })
                 .collect();
             entries.iter().for_each(|&entry| buckets.push(entry).unwrap());
             assert!(buckets.len() <= MOST_LISTS && buckets.shift > FIRST_SHIFT);

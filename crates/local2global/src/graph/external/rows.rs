@@ -163,10 +163,14 @@ fn sorted_group<I: NodeIndex, E: Entry<I>>(
     };
     let entries = buckets.read(group)?;
     let mut region = vec![E::default(); entries.len()];
-    let row_lens = fill_rows(&mut region, end - first, entries.iter().map(|entry| {
-        let target = I::from_index(map.row(entry.target.index()));
-        (map.row(entry.row.index()) - first, target, entry.weight)
-    }));
+    let row_lens = fill_rows(
+        &mut region,
+        end - first,
+        entries.iter().map(|entry| {
+            let target = I::from_index(map.row(entry.target.index()));
+            (map.row(entry.row.index()) - first, target, entry.weight)
+        }),
+    );
     drop(entries);
     region.truncate(row_lens.iter().map(|&len| len as usize).sum());
     let targets = region.iter().map(|entry| entry.target()).collect();

@@ -44,9 +44,8 @@ impl Scratch {
 
     /// Begins an array.
     pub(super) fn writer<T: Element>(&self, path: &Path) -> Result<ArrayWriter<T>, ExternalError> {
-        let writer = File::create(path).and_then(|file| {
-            npy::Writer::new(BufWriter::with_capacity(1 << 20, file), &[])
-        });
+        let writer = File::create(path)
+            .and_then(|file| npy::Writer::new(BufWriter::with_capacity(1 << 20, file), &[]));
         writer.map_err(self.failed())
     }
 

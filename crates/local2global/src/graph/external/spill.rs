@@ -77,7 +77,11 @@ impl Spill {
     }
 
     /// Adds edges between integers.
-    pub(crate) fn push<I: NodeIndex>(&mut self, pairs: &[[I; 2]], weights: &[f32]) -> Result<(), ExternalError> {
+    pub(crate) fn push<I: NodeIndex>(
+        &mut self,
+        pairs: &[[I; 2]],
+        weights: &[f32],
+    ) -> Result<(), ExternalError> {
         let largest = pairs.iter().map(|pair| pair[0].max(pair[1])).max();
         if largest.is_some_and(|largest| self.is_too_large(largest.index() as u64)) {
             self.widen()?;
@@ -114,7 +118,9 @@ impl Spill {
         if let Edges::Integers(buckets, _) = &self.edges {
             for bucket in 0..buckets.len() {
                 let entries = buckets.read(bucket..bucket + 1).map_err(&failed)?;
-                for BucketEntry { row, target, weight } in entries.iter().filter(|entry| self.was_listed(entry)) {
+                for BucketEntry { row, target, weight } in
+                    entries.iter().filter(|entry| self.was_listed(entry))
+                {
                     wide.push([row, target].map(u64::from), weight).map_err(&failed)?;
                 }
             }

@@ -134,7 +134,8 @@ fn features_and_labels_come_along() {
 fn names_that_do_not_fit_are_refused_with_what_they_take() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("edges.txt");
-    let text: String = (0..3000).map(|node| format!("a-long-name-{node} another-long-name-{node}\n")).collect();
+    let text: String =
+        (0..3000).map(|node| format!("a-long-name-{node} another-long-name-{node}\n")).collect();
     fs::write(&path, text).unwrap();
     let found = load_within(&path, &GraphConfig::default(), &workspace(folder.path(), TINY), &Silent);
     let error: ReadError = found.unwrap_err();

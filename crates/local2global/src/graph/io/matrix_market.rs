@@ -19,11 +19,7 @@ struct Preamble {
 }
 
 /// Reads a square sparse matrix as a graph.
-pub(crate) fn read(
-    source: Source,
-    spill: SpillOptions,
-    progress: &dyn Progress,
-) -> Result<Input, ReadError> {
+pub(crate) fn read(source: Source, spill: SpillOptions, progress: &dyn Progress) -> Result<Input, ReadError> {
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let preamble = read_preamble(&mut blocks)?;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::columns::{ColumnOptions, FoundColumns};
+use super::columns::FoundColumns;
 use super::error::{Place, Problem, ReadError};
 use super::raw::{RawEdgesBuilder, RawPairs};
 use super::text::parse::check_weight;

@@ -1,28 +1,25 @@
-//! The number types that the engine works in.
+//! The number types that matrices hold and models are trained in.
 //!
 //! `f64` uses the functions of the standard library. `f32` has its own exponential
 //! and logarithm: short polynomials without branches, which the compiler turns into
 //! vector code, so that a million of them cost a millisecond. They are exact to a few
 //! units in the last place, and give the same bits on every machine.
 
-use std::fmt::{Debug, Display};
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
 
-use crate::npy::Element;
-
-/// A floating-point number: `f32` to train, `f64` to check.
-pub trait Float:
-    Element
-    + Debug
-    + Display
+/// A floating-point number: `f32` where speed counts, `f64` where digits do.
+pub trait Real:
+    faer::traits::ComplexField
+    + Copy
+    + 'static
     + Default
+    + Display
     + PartialOrd
-    + Send
-    + Sync
     + Add<Output = Self>
     + AddAssign
     + Sub<Output = Self>
@@ -30,6 +27,7 @@ pub trait Float:
     + Mul<Output = Self>
     + MulAssign
     + Div<Output = Self>
+    + DivAssign
     + Neg<Output = Self>
     + Sum
 {
@@ -44,6 +42,18 @@ pub trait Float:
     /// The same number in double precision.
     fn to_f64(self) -> f64;
 
+    /// The nearest numbers of this type, or the numbers themselves.
+    fn of_all(values: &[f64]) -> Cow<'_, [Self]>;
+
+    /// The same numbers in double precision.
+    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]>;
+
+    /// The numbers themselves, if they are of this type.
+    fn of_singles(values: &[f32]) -> Option<&[Self]>;
+
+    /// As [`Real::of_singles`].
+    fn of_doubles(values: &[f64]) -> Option<&[Self]>;
+
     /// `e` to the power of the number.
     fn exp(self) -> Self;
 
@@ -53,31 +63,54 @@ pub trait Float:
     /// The square root.
     fn sqrt(self) -> Self;
 
-    /// The larger of two numbers.
-    fn max(self, other: Self) -> Self;
+    /// The larger of two numbers. Unlike `f32::max` it is one instruction: if either is NaN, `other`
+    /// comes out.
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        if self > other { self } else { other }
+    }
 
-    /// The smaller of two numbers.
-    fn min(self, other: Self) -> Self;
+    /// The smaller of two numbers, as [`Real::max`].
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        if self < other { self } else { other }
+    }
 
     /// The distance from zero.
+    #[inline(always)]
     fn abs(self) -> Self {
         self.max(-self)
     }
-
-    /// The product of two matrices, put into `out` or added to it, on this thread.
-    fn product(out: MatMut<'_, Self>, accum: Accum, left: MatRef<'_, Self>, right: MatRef<'_, Self>);
 }
 
-impl Float for f64 {
+impl Real for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 
+    #[inline(always)]
     fn of(value: f64) -> Self {
         value
     }
 
+    #[inline(always)]
     fn to_f64(self) -> f64 {
         self
+    }
+
+    fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
+        values.into()
+    }
+
+    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]> {
+        values.into()
+    }
+
+    fn of_singles(_: &[f32]) -> Option<&[Self]> {
+        None
+    }
+
+    fn of_doubles(values: &[f64]) -> Option<&[Self]> {
+        Some(values)
     }
 
     fn exp(self) -> Self {
@@ -91,32 +124,36 @@ impl Float for f64 {
     fn sqrt(self) -> Self {
         self.sqrt()
     }
-
-    fn max(self, other: Self) -> Self {
-        if self > other { self } else { other }
-    }
-
-    fn min(self, other: Self) -> Self {
-        if self < other { self } else { other }
-    }
-
-    fn product(out: MatMut<'_, Self>, accum: Accum, left: MatRef<'_, Self>, right: MatRef<'_, Self>) {
-        matmul(out, accum, left, right, 1.0, Par::Seq);
-    }
 }
 
-impl Float for f32 {
+impl Real for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 
     #[inline(always)]
     fn of(value: f64) -> Self {
-        value as f32
+        value as Self
     }
 
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
+    }
+
+    fn of_all(values: &[f64]) -> Cow<'_, [Self]> {
+        values.par_iter().map(|&value| value as Self).collect::<Vec<Self>>().into()
+    }
+
+    fn all_to_f64(values: &[Self]) -> Cow<'_, [f64]> {
+        values.iter().map(|&value| f64::from(value)).collect::<Vec<f64>>().into()
+    }
+
+    fn of_singles(values: &[f32]) -> Option<&[Self]> {
+        Some(values)
+    }
+
+    fn of_doubles(_: &[f64]) -> Option<&[Self]> {
+        None
     }
 
     #[inline(always)]
@@ -133,21 +170,6 @@ impl Float for f32 {
     fn sqrt(self) -> Self {
         self.sqrt()
     }
-
-    // Unlike `f32::max`, these are one instruction: if either is NaN, `other` comes out.
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        if self > other { self } else { other }
-    }
-
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        if self < other { self } else { other }
-    }
-
-    fn product(out: MatMut<'_, Self>, accum: Accum, left: MatRef<'_, Self>, right: MatRef<'_, Self>) {
-        matmul(out, accum, left, right, 1.0, Par::Seq);
-    }
 }
 
 /// Adding and subtracting 1.5 * 2²³ rounds a small number to the nearest integer.
@@ -160,7 +182,7 @@ const LN2_LOW: f32 = -2.121_944_4e-4;
 /// small becomes about 1.7e38 or 1.2e-38.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    let clamped = Float::min(Float::max(x, -87.3), 88.0);
+    let clamped = Real::min(Real::max(x, -87.3), 88.0);
     let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
     let k = shifted - ROUND;
     let r = (clamped - k * LN2_HIGH) - k * LN2_LOW;
