@@ -200,7 +200,7 @@ impl Graph {
     /// The graph of a run; its arrays are mapped, not read.
     pub(crate) fn stored(run: &RunDir) -> PyResult<Self> {
         let (graph, description) = caught(|| store::open(&run.graph()).map_err(Raise::raise))?;
-        Ok(Self { loaded: Loaded { graph, summary: description.summary, seconds: Default::default() } })
+        Ok(Self { loaded: Loaded::new(graph, description.summary) })
     }
 
     /// Reads a graph, and holds out what the settings say.

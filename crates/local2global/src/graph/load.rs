@@ -142,6 +142,11 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// A graph that is there already.
+    pub fn new(graph: Graph, summary: GraphSummary) -> Self {
+        Self { graph, summary, seconds: LoadSeconds::default(), scratch: None }
+    }
+
     /// The same, with a share of the edges held out before anything else sees them.
     ///
     /// # Errors
