@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use clap::Args;
 use local2global::config::{Config, Preset};
+use local2global::memory::ByteSize;
 use local2global::run_dir::RunDir;
 use local2global::seed::Seed;
 
@@ -39,6 +40,11 @@ pub(crate) struct CommonArgs {
     /// Threads to use [default: all cores]; never changes a result
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+
+    /// The most memory that a stage may take, as in `4G`; mapped files do not count [default: what
+    /// is free]
+    #[arg(long, global = true, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteSize>,
 
     /// Print one JSON object on standard output, and nothing else
     #[arg(long, global = true)]
@@ -151,7 +157,7 @@ fn could_not_read(path: &Path) -> String {
     format!("could not read settings from `{}`", path.display())
 }
 
-/// Settings from a file, if any, changed by `--set` and `--seed`.
+/// Settings from a file, if any, changed by `--set`, `--seed` and `--memory`.
 fn settings(
     file: Option<(SettingsFile, String)>,
     args: &CommonArgs,
@@ -164,5 +170,6 @@ fn settings(
         None => config?,
     };
     config.seed = args.seed.map_or(config.seed, Seed);
+    config.memory = args.memory.or(config.memory);
     Ok((config, file))
 }

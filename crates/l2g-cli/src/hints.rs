@@ -172,7 +172,10 @@ fn for_pipeline_error(error: &PipelineError) -> Option<String> {
             "keep the largest part with `--component largest`, or leave out `patch.bridge=false`".into()
         }
         PipelineError::Memory { .. } => {
-            "embed in fewer dimensions, make smaller patches, or set `embed.memory_bytes`".into()
+            "embed in fewer dimensions, make smaller patches, or set `--memory`".into()
+        }
+        PipelineError::Limit { needed, .. } => {
+            format!("allow `--memory {needed}`, embed in fewer dimensions, or make smaller patches")
         }
         _ => return None,
     })

@@ -34,6 +34,16 @@ impl StageWork {
     ) -> anyhow::Result<Self> {
         let run = RunDir::new(run);
         let lock = RunLock::take(&run, sharing)?;
+        Self::begin_locked(run, lock, stage, context)
+    }
+
+    /// As [`StageWork::begin`], in a run folder that is locked already.
+    pub(crate) fn begin_locked(
+        run: RunDir,
+        lock: RunLock,
+        stage: StageName,
+        context: &Context,
+    ) -> anyhow::Result<Self> {
         let (config, file) = context.config_of(&run)?;
         check_sources(&run, stage)?;
         let work = Stamp::take_off(&stage.folder(&run))?;

@@ -180,7 +180,7 @@ impl Graph {
         let nodes = self.check_nodes(nodes.as_slice()?)?;
         let graph = py.detach(|| caught(|| Ok(self.graph().subgraph(&nodes))))?;
         let summary = self.loaded.summary.of_part(&graph);
-        Ok(Self { loaded: Loaded { graph, summary, ..self.loaded.clone() } })
+        Ok(Self { loaded: Loaded::new(graph, summary) })
     }
 
     /// How a pickle brings the graph back: [`Graph::restore`], and all there is of the graph.
@@ -200,7 +200,7 @@ impl Graph {
     /// The graph of a run; its arrays are mapped, not read.
     pub(crate) fn stored(run: &RunDir) -> PyResult<Self> {
         let (graph, description) = caught(|| store::open(&run.graph()).map_err(Raise::raise))?;
-        Ok(Self { loaded: Loaded { graph, summary: description.summary, seconds: Default::default() } })
+        Ok(Self { loaded: Loaded::new(graph, description.summary) })
     }
 
     /// Reads a graph, and holds out what the settings say.

@@ -73,7 +73,7 @@ pub(crate) fn restore(state: &Bound<'_, PyDict>) -> PyResult<Loaded> {
     };
     let graph = Graph::from_rows(offsets, targets, needed(state, "symmetric")?).map_err(Raise::raise)?;
     let graph = attached(graph, state)?;
-    Ok(Loaded { graph, summary, seconds: Default::default() })
+    Ok(Loaded::new(graph, summary))
 }
 
 /// The graph with what belongs to its nodes and edges.

@@ -5,8 +5,78 @@
 //! counts. What a limit of the process has left is less than the limit: program, threads and mapped
 //! files take their part of it already.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An amount of memory, as people write it: `512M`, `1.5G`, or a number of bytes. Units are powers
+/// of 1024.
+///
+/// # Examples
+/// ```
+/// use local2global::memory::ByteSize;
+///
+/// assert_eq!("1.5G".parse(), Ok(ByteSize(3 << 29)));
+/// assert_eq!(ByteSize(3 << 29).to_string(), "1536M");
+/// assert!("a lot".parse::<ByteSize>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(pub u64);
+
+/// The units, the largest first.
+const UNITS: [(char, u64); 4] = [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20), ('K', 1 << 10)];
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused = || format!("found `{text}`, needed a size such as 512M, 4G or a number of bytes");
+        let plain = text.trim().to_ascii_uppercase();
+        let plain = plain.strip_suffix("IB").or(plain.strip_suffix('B')).unwrap_or(&plain);
+        let unit = UNITS.into_iter().find(|(letter, _)| plain.ends_with(*letter));
+        let number = unit.map_or(plain, |_| &plain[..plain.len() - 1]).trim_end();
+        let value: f64 = number.parse().map_err(|_| refused())?;
+        let bytes = value * unit.map_or(1, |(_, bytes)| bytes) as f64;
+        match number.starts_with(|first: char| first.is_ascii_digit()) && (1.0..9e18).contains(&bytes) {
+            true => Ok(Self(bytes as u64)),
+            false => Err(refused()),
+        }
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match UNITS.into_iter().find(|(_, bytes)| self.0 > 0 && self.0.is_multiple_of(*bytes)) {
+            Some((letter, bytes)) => write!(f, "{}{letter}", self.0 / bytes),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+impl Serialize for ByteSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Bytes(u64),
+            Text(String),
+        }
+        match Written::deserialize(deserializer) {
+            Ok(Written::Bytes(bytes)) => Ok(Self(bytes)),
+            Ok(Written::Text(text)) => text.parse().map_err(serde::de::Error::custom),
+            Err(_) => Err(serde::de::Error::custom("needed a size such as 512M, 4G or a number of bytes")),
+        }
+    }
+}
 
 /// A need that is far above what there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +90,14 @@ pub struct TooSmall {
 /// The memory that this process may use, if the system tells.
 pub fn total_bytes() -> Option<u64> {
     [machine_bytes(), cgroup_bytes(), process_limit()].into_iter().flatten().min()
+}
+
+/// The memory that is free for this process now, if the system tells: what it may use, less what
+/// others have in use.
+pub fn free_bytes() -> Option<u64> {
+    let info = fs::read_to_string("/proc/meminfo").ok();
+    let available = info.and_then(|info| kilobytes(&info, "MemAvailable:"));
+    [available, total_bytes()].into_iter().flatten().min()
 }
 
 /// Whether there is less than half of the memory that is estimated to be needed. Estimates are

@@ -33,10 +33,6 @@ pub(crate) struct EmbedArgs {
     #[arg(long, value_name = "PATCHES")]
     only: Option<String>,
 
-    /// The most memory to use at a time, as in 500M or 4G [default: no limit]
-    #[arg(long, value_name = "BYTES")]
-    memory: Option<String>,
-
     /// How many coordinates a node gets [default: 128]
     #[arg(long, value_name = "D")]
     dim: Option<usize>,
@@ -77,14 +73,11 @@ pub(crate) fn execute(args: &EmbedArgs, context: &Context) -> anyhow::Result<()>
     open_graph(&RunDir::new(&args.run))?;
     // Several processes may embed patches of one run at the same time.
     let mut work = StageWork::begin(&args.run, StageName::Embed, Sharing::Shared, context)?;
-    if let Some(text) = &args.memory {
-        work.config.embed.memory_bytes = parse_bytes(text)?;
-    }
     work.config.embed.dim = args.dim.unwrap_or(work.config.embed.dim);
     args.training.put_into(&mut work.config.embed);
     work.check_commands(context)?;
-    let (embed, seed) = (&work.config.embed, work.config.seed);
-    let summary = embed_run(&work.run, embed, only.as_deref(), seed, &context.progress)
+    let (embed, seed) = (work.config.embed_within_memory(), work.config.seed);
+    let summary = embed_run(&work.run, &embed, only.as_deref(), seed, &context.progress)
         .with_context(|| format!("could not embed run `{}`", args.run.display()))?;
     let folder = work.run.embeddings();
     if only.is_none() {
@@ -116,26 +109,6 @@ fn parse_patches(text: &str) -> Result<Vec<usize>, UsageError> {
     Ok(patches)
 }
 
-/// `500M` or `4G` in bytes; units are powers of 1024.
-fn parse_bytes(text: &str) -> Result<u64, UsageError> {
-    let wrong = || UsageError(format!("`--memory {text}` is not an amount of memory such as 500M or 4G"));
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 =
-        match text[digits.len()..].to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
-            "" => 1,
-            "K" => 1 << 10,
-            "M" => 1 << 20,
-            "G" => 1 << 30,
-            "T" => 1 << 40,
-            _ => return Err(wrong()),
-        };
-    let amount: f64 = digits.trim().parse().map_err(|_| wrong())?;
-    match amount > 0.0 && amount.is_finite() {
-        true => Ok((amount * unit as f64) as u64),
-        false => Err(wrong()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,13 +119,5 @@ mod tests {
         for wrong in ["", "3-1", "a", "1,,2", "-1"] {
             assert!(parse_patches(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn memory_has_units() {
-        assert_eq!(parse_bytes("4G").unwrap(), 4 << 30);
-        assert_eq!(parse_bytes("1.5KiB").unwrap(), 1536);
-        assert_eq!(parse_bytes("100").unwrap(), 100);
-        assert!(parse_bytes("many").is_err() && parse_bytes("3X").is_err() && parse_bytes("0").is_err());
     }
 }

@@ -77,7 +77,7 @@ pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Resul
     context.check_commands(&config)?;
     let input = config.graph.input.as_deref().unwrap_or("cora");
     let out = args.out.clone().unwrap_or_else(|| folder_for(input));
-    let loaded = args.input.load(&config.graph, context)?;
+    let loaded = args.input.load(&config.graph, &std::env::temp_dir(), context)?;
     let run = RunDir::new(&out);
     if run.patches().exists() {
         anyhow::bail!(UsageError(format!("`{}` is the folder of a run; choose another one", out.display())));

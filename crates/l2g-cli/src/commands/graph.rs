@@ -6,10 +6,12 @@ use anyhow::Context as _;
 use clap::Args;
 use local2global::config::Config;
 use local2global::graph::builtin;
+use local2global::graph::external::Workspace;
 use local2global::graph::io::{Delimiter, EdgeColumns, Format, Weights};
 use local2global::graph::load::{Component, DroppedTotals, GraphConfig, GraphSummary, Loaded, WeightRange};
 use local2global::graph::store;
-use local2global::pipeline::{Sharing, StageName};
+use local2global::pipeline::{RunLock, Sharing, StageName};
+use local2global::run_dir::{RunDir, remove_work_folders};
 
 use crate::choice::choice;
 use crate::context::Context;
@@ -107,10 +109,13 @@ pub(crate) struct GraphArgs {
 
 pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()> {
     let out = args.out.clone().unwrap_or_else(|| default_folder(&args.graph));
-    let loaded = args.input.load(&args.input.settings(&args.graph, context), context)?;
-    let mut work = StageWork::begin(&out, StageName::Graph, Sharing::Alone, context)?;
+    let run = RunDir::new(&out);
+    let lock = RunLock::take(&run, Sharing::Alone)?;
+    remove_work_folders(run.root())?;
+    let loaded = args.input.load(&args.input.settings(&args.graph, context), run.root(), context)?;
+    let mut work = StageWork::begin_locked(run, lock, StageName::Graph, context)?;
     let folder = work.run.graph();
-    store::write(&folder, &loaded.graph, &loaded.summary)?;
+    store::write_loaded(&folder, &loaded)?;
     work.config = Config { graph: args.input.settings(&args.graph, context), ..context.config.clone() };
     work.finish(&args.input.data_folders(), context)?;
     let record = Record::new(&loaded.summary, &out, context);
@@ -139,10 +144,17 @@ impl InputArgs {
         config
     }
 
-    /// Reads the graph that the settings name.
-    pub(crate) fn load(&self, config: &GraphConfig, context: &Context) -> anyhow::Result<Loaded> {
+    /// Reads the graph that the settings name. What does not fit into memory goes to a folder in
+    /// `room`.
+    pub(crate) fn load(
+        &self,
+        config: &GraphConfig,
+        room: &Path,
+        context: &Context,
+    ) -> anyhow::Result<Loaded> {
         let name = config.input.as_deref().unwrap_or("cora");
-        let loaded = builtin::open(name, &self.data_folders(), config, &context.progress)
+        let workspace = Workspace { limit: context.config.memory_limit(), folder: room.to_owned() };
+        let loaded = builtin::open_within(name, &self.data_folders(), config, &workspace, &context.progress)
             .with_context(|| format!("could not read the graph `{name}`"))?;
         loaded
             .hold_out(config.hold_out, context.config.seed)

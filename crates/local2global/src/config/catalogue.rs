@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_setting_has_an_entry_and_every_entry_a_setting() {
-        let mut keys = BTreeSet::from(["seed".to_owned()]);
+        let mut keys = BTreeSet::from(["seed", "memory"].map(str::to_owned));
         for table in TABLES.into_iter().filter(|table| *table != "partition") {
             let names = accepted(&format!("[{table}]\nghost = 0\n"));
             assert!(names.len() > 2, "{table}: {names:?}");

@@ -9,6 +9,13 @@ const FILE: &str = "a path";
 pub(super) const SETTINGS: &[Setting] = &[
     setting("seed", "0 to 9223372036854775807", "The seed of all chance. The same seed gives the same bytes."),
     setting(
+        "memory",
+        "a size such as 512M or 4G",
+        "The most memory that a stage may take, mapped files not counted. A graph that does not fit is \
+         made on disk, to the same bytes.",
+    )
+    .or("what is free"),
+    setting(
         "graph.input",
         "a name, a path or -",
         "The graph: the name of a data set, a file, or `-` for standard input.",

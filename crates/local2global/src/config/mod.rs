@@ -22,6 +22,7 @@ use crate::align::AlignConfig;
 use crate::embed::EmbedConfig;
 use crate::evaluate::EvaluateConfig;
 use crate::graph::load::GraphConfig;
+use crate::memory::{self, ByteSize};
 use crate::partition::PartitionConfig;
 use crate::patch::PatchConfig;
 use crate::run_dir::{FileError, write_atomically};
@@ -36,6 +37,9 @@ pub use setting::{Setting, SettingValues};
 pub struct Config {
     /// The seed of all chance.
     pub seed: Seed,
+    /// The most memory that a stage may take; what is free if it is not set. Mapped files do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
     /// What to read, and what to keep of it.
     pub graph: GraphConfig,
     /// How to split the graph into clusters.
@@ -134,6 +138,21 @@ impl Config {
             !matches!(Self::new("", &[format!("{setting}=0")]), Err(ConfigError::Unknown { .. }))
         };
         TABLES.iter().map(|table| format!("{table}.{key}")).filter(exists).collect()
+    }
+
+    /// The bytes of memory that a stage may take: what is set, or else what is free.
+    pub fn memory_limit(&self) -> u64 {
+        self.memory.map(|size| size.0).or_else(memory::free_bytes).unwrap_or(u64::MAX)
+    }
+
+    /// How patches are embedded, within the memory that is set for all stages if embedding has no limit
+    /// of its own.
+    pub fn embed_within_memory(&self) -> EmbedConfig {
+        let mut embed = self.embed.clone();
+        if let (0, Some(memory)) = (embed.memory_bytes, self.memory) {
+            embed.memory_bytes = memory.0;
+        }
+        embed
     }
 
     /// Writes the settings, defaults filled in, so that `l2g COMMAND` can be repeated.

@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use super::external::Workspace;
 use super::io::{self, Input, Problem, RawEdges, RawEdgesBuilder, RawPairs, ReadError};
 use super::load::{GraphConfig, Loaded, finish};
 use super::table::TableReader;
@@ -80,6 +81,7 @@ pub fn load_arrays(
     }
     let rows =
         parts.features.as_ref().map(Features::num_rows).or(parts.labels.as_ref().map(Labels::num_rows));
+    let options = config.read_options(&Workspace::default());
     let (input, num_nodes) = match parts.edges {
         EdgeArrays::Pairs { sources, targets, weights } => {
             let num_nodes = parts.num_nodes.or(parts.ids.as_ref().map(NodeIds::len)).or(rows);
@@ -87,12 +89,11 @@ pub fn load_arrays(
             (Input::of_edges(raw_edges(sources, targets, weights)), num_nodes)
         }
         EdgeArrays::Table(mut table) => {
-            let options = config.read_options();
             (io::edges_of_table(name, &mut *table, &options, progress)?, parts.num_nodes.or(rows))
         }
     };
     let GraphArrays { ids, features, labels, .. } = parts;
-    finish(Input { num_nodes, ids, features, labels, ..input }, name, config, started, progress)
+    finish(Input { num_nodes, ids, features, labels, ..input }, name, config, &options, started, progress)
 }
 
 fn check_pairs(
@@ -128,7 +129,8 @@ fn raw_edges(sources: &[u64], targets: &[u64], weights: &[f32]) -> RawEdges {
             true => RawPairs::Narrow(ends().map(|(&from, &to)| [from as u32, to as u32]).collect()),
             false => RawPairs::Wide(ends().map(|(&from, &to)| [from, to]).collect()),
         };
-        builder.push(pairs, weights.get(range.clone()).unwrap_or_default().to_vec());
+        let pushed = builder.push(pairs, weights.get(range.clone()).unwrap_or_default().to_vec());
+        pushed.expect("without a limit, edges stay in memory");
     }
     builder.finish()
 }

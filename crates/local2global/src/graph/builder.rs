@@ -15,6 +15,8 @@
 //! back while it is sorted by bucket; in the end there are the sorted pieces, 6 bytes an
 //! entry, and the finished graph.
 
+use std::convert::Infallible;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +97,8 @@ pub fn build<I: NodeIndex>(edges: EdgeList<I>, num_nodes: usize, options: &Build
         Duplicates::One => false,
     };
     let num_listed = edges.len();
-    let mut dropped = count_dropped(&edges, options);
+    let chunks = edges.chunks().par_iter();
+    let mut dropped: Dropped = chunks.map(|chunk| count_dropped(&chunk.pairs, &chunk.weights, options)).sum();
     let (rows, weights) = match weighted {
         false => (sorted_rows::<I, Plain<I>>(edges, num_nodes, false, options), None),
         true => {
@@ -109,11 +112,8 @@ pub fn build<I: NodeIndex>(edges: EdgeList<I>, num_nodes: usize, options: &Build
     let graph = Graph::from_rows_unchecked(rows.offsets.into(), I::into_targets(targets), options.symmetrise)
         .and_then(|graph| graph.with_weights(weights.map(Into::into)))
         .expect("offsets and weights were made for these targets");
-    let num_edges = match options.symmetrise && !options.self_loops {
-        true => graph.num_directed_edges() / 2,
-        false => graph.num_edges(),
-    };
-    dropped.duplicates = num_listed - dropped.self_loops - dropped.zero_weights - num_edges;
+    let graph = if options.self_loops { graph } else { graph.with_self_loops(0) };
+    dropped.duplicates = num_listed - dropped.self_loops - dropped.zero_weights - graph.num_edges();
     Built { graph, dropped }
 }
 
@@ -130,9 +130,13 @@ impl<E> SortedRows<E> {
 }
 
 /// One entry of a row while the graph is built.
-trait Entry<I>: Copy + Default + Send + Sync {
+pub(super) trait Entry<I>: Copy + Default + Send + Sync {
     /// An entry; a negative weight marks one that was mirrored.
     fn new(target: I, signed_weight: f32) -> Self;
+    /// The node it leads to.
+    fn target(self) -> I;
+    /// Its weight, if it has one.
+    fn weight(self) -> Option<f32>;
     /// Sorts a row and merges entries with the same target to the front; returns how
     /// many are left.
     fn sort_and_merge(row: &mut [Self]) -> usize;
@@ -141,11 +145,19 @@ trait Entry<I>: Copy + Default + Send + Sync {
 /// An entry of an unweighted graph: the target alone.
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
-struct Plain<I>(I);
+pub(super) struct Plain<I>(I);
 
 impl<I: NodeIndex> Entry<I> for Plain<I> {
     fn new(target: I, _: f32) -> Self {
         Self(target)
+    }
+
+    fn target(self) -> I {
+        self.0
+    }
+
+    fn weight(self) -> Option<f32> {
+        None
     }
 
     fn sort_and_merge(row: &mut [Self]) -> usize {
@@ -157,7 +169,7 @@ impl<I: NodeIndex> Entry<I> for Plain<I> {
 /// An entry of a weighted graph. Weights themselves are positive; while rows are being
 /// filled, a negative one marks an entry that was mirrored.
 #[derive(Clone, Copy, Default)]
-struct Weighted<I> {
+pub(super) struct Weighted<I> {
     target: I,
     weight: f32,
 }
@@ -165,6 +177,14 @@ struct Weighted<I> {
 impl<I: NodeIndex> Entry<I> for Weighted<I> {
     fn new(target: I, signed_weight: f32) -> Self {
         Self { target, weight: signed_weight }
+    }
+
+    fn target(self) -> I {
+        self.target
+    }
+
+    fn weight(self) -> Option<f32> {
+        Some(self.weight)
     }
 
     fn sort_and_merge(row: &mut [Self]) -> usize {
@@ -199,21 +219,37 @@ fn merge<E: Copy>(row: &mut [E], join: impl Fn(&mut E, &E), same: impl Fn(&E, &E
     kept
 }
 
-fn count_dropped<I: NodeIndex>(edges: &EdgeList<I>, options: &BuildOptions) -> Dropped {
-    let per_chunk = edges.chunks().par_iter().map(|chunk| {
-        let is_loop = |pair: &&[I; 2]| pair[0] == pair[1];
-        let self_loops = if options.self_loops { 0 } else { chunk.pairs.iter().filter(is_loop).count() };
-        let dropped_before = |&(index, weight): &(usize, &f32)| {
-            *weight == 0.0 && (options.self_loops || chunk.pairs[index][0] != chunk.pairs[index][1])
-        };
-        let zero_weights = chunk.weights.iter().enumerate().filter(dropped_before).count();
-        Dropped { self_loops, zero_weights, duplicates: 0 }
-    });
-    per_chunk.reduce(Dropped::default, |a, b| Dropped {
-        self_loops: a.self_loops + b.self_loops,
-        zero_weights: a.zero_weights + b.zero_weights,
-        duplicates: 0,
-    })
+/// What is left out of some edges, but for those that are listed again.
+pub(super) fn count_dropped<I: NodeIndex>(
+    pairs: &[[I; 2]],
+    weights: &[f32],
+    options: &BuildOptions,
+) -> Dropped {
+    let is_dropped_loop = |pair: &[I; 2]| !options.self_loops && pair[0] == pair[1];
+    let self_loops = match options.self_loops {
+        true => 0,
+        false => pairs.iter().filter(|pair| is_dropped_loop(pair)).count(),
+    };
+    let zero_weights =
+        weights.iter().zip(pairs).filter(|&(&weight, pair)| weight == 0.0 && !is_dropped_loop(pair)).count();
+    Dropped { self_loops, zero_weights, duplicates: 0 }
+}
+
+impl std::ops::AddAssign for Dropped {
+    fn add_assign(&mut self, more: Self) {
+        self.self_loops += more.self_loops;
+        self.duplicates += more.duplicates;
+        self.zero_weights += more.zero_weights;
+    }
+}
+
+impl std::iter::Sum for Dropped {
+    fn sum<T: Iterator<Item = Self>>(all: T) -> Self {
+        all.fold(Self::default(), |mut sum, more| {
+            sum += more;
+            sum
+        })
+    }
 }
 
 /// How rows are grouped: bucket `b` has the rows from `b << shift`.
@@ -255,24 +291,25 @@ struct Piece<I> {
     weights: Vec<f32>,
 }
 
-/// Calls `visit(row, target, signed weight)` for all entries that some edges make.
-fn for_each_entry<I: NodeIndex>(
+/// Calls `visit(row, target, signed weight)` for all entries that some edges make, until it fails.
+pub(super) fn for_each_entry<I: NodeIndex, E>(
     pairs: &[[I; 2]],
     weights: &[f32],
     options: &BuildOptions,
-    mut visit: impl FnMut(I, I, f32),
-) {
+    mut visit: impl FnMut(I, I, f32) -> Result<(), E>,
+) -> Result<(), E> {
     for (index, &[source, target]) in pairs.iter().enumerate() {
         let weight = weights.get(index).copied().unwrap_or(1.0);
         let is_loop = source == target;
         if weight == 0.0 || (is_loop && !options.self_loops) {
             continue;
         }
-        visit(source, target, weight);
+        visit(source, target, weight)?;
         if options.symmetrise && !is_loop {
-            visit(target, source, -weight);
+            visit(target, source, -weight)?;
         }
     }
+    Ok(())
 }
 
 impl<I: NodeIndex> Piece<I> {
@@ -284,9 +321,10 @@ impl<I: NodeIndex> Piece<I> {
         options: &BuildOptions,
     ) -> Self {
         let mut starts = vec![0_u32; buckets.len() + 1];
-        for_each_entry(pairs, weights, options, |row, target, _| {
+        let Ok(()) = for_each_entry(pairs, weights, options, |row, target, _| {
             assert!(target.index() < buckets.num_rows, "edge names a node beyond the last one");
             starts[buckets.locate(row.index()).0 + 1] += 1;
+            Ok::<(), Infallible>(())
         });
         for bucket in 1..starts.len() {
             starts[bucket] += starts[bucket - 1];
@@ -299,7 +337,7 @@ impl<I: NodeIndex> Piece<I> {
             starts: starts.clone(),
         };
         let mut next = starts;
-        for_each_entry(pairs, weights, options, |row, target, weight| {
+        let Ok(()) = for_each_entry(pairs, weights, options, |row, target, weight| {
             let (bucket, row) = buckets.locate(row.index());
             let position = next[bucket] as usize;
             next[bucket] += 1;
@@ -308,6 +346,7 @@ impl<I: NodeIndex> Piece<I> {
             if let Some(slot) = piece.weights.get_mut(position) {
                 *slot = weight;
             }
+            Ok::<(), Infallible>(())
         });
         piece
     }
@@ -370,30 +409,39 @@ fn split_by_lengths<'a, E>(mut entries: &'a mut [E], lens: &[usize]) -> Vec<&'a 
     regions
 }
 
-/// Gathers the entries of a bucket, sorts and merges its rows, and moves them to the
-/// front of the region; returns the length of each row.
+/// Gathers the entries of a bucket into sorted rows; see [`fill_rows`].
 fn fill_bucket<I: NodeIndex, E: Entry<I>>(
     region: &mut [E],
     pieces: &[Piece<I>],
     bucket: usize,
     num_rows: usize,
 ) -> Vec<u32> {
+    let entries = pieces.iter().flat_map(|piece| {
+        piece.range(bucket).map(|position| {
+            let weight = piece.weights.get(position).copied().unwrap_or(1.0);
+            (usize::from(piece.rows[position]), piece.targets[position], weight)
+        })
+    });
+    fill_rows(region, num_rows, entries)
+}
+
+/// Puts entries `(row, target, signed weight)` into their rows, sorts and merges each row, and moves
+/// the rows together to the front of the region; returns the length of each.
+pub(super) fn fill_rows<I: NodeIndex, E: Entry<I>>(
+    region: &mut [E],
+    num_rows: usize,
+    entries: impl Iterator<Item = (usize, I, f32)> + Clone,
+) -> Vec<u32> {
     let mut ends = vec![0_usize; num_rows + 1];
-    for piece in pieces {
-        piece.rows[piece.range(bucket)].iter().for_each(|&row| ends[usize::from(row) + 1] += 1);
-    }
+    entries.clone().for_each(|(row, _, _)| ends[row + 1] += 1);
     for row in 0..num_rows {
         ends[row + 1] += ends[row];
     }
     // From here on, `ends[row]` is where the next entry of the row goes.
-    for piece in pieces {
-        for position in piece.range(bucket) {
-            let end = &mut ends[usize::from(piece.rows[position])];
-            let weight = piece.weights.get(position).copied().unwrap_or(1.0);
-            region[*end] = E::new(piece.targets[position], weight);
-            *end += 1;
-        }
-    }
+    entries.for_each(|(row, target, weight)| {
+        region[ends[row]] = E::new(target, weight);
+        ends[row] += 1;
+    });
     let (mut start, mut kept) = (0, 0);
     let merge_row = |&end: &usize| {
         let len = E::sort_and_merge(&mut region[start..end]);

@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::external::Workspace;
 use super::io::{Problem, ReadError};
-use super::load::{GraphConfig, Loaded, load, load_built_in};
+use super::load::{GraphConfig, Loaded, load_built_in, load_within};
 use crate::progress::Progress;
 
 /// The Cora citation graph: 2708 papers, 5429 links, 1433 words, 7 subjects.
@@ -38,9 +39,23 @@ pub fn open(
     config: &GraphConfig,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
+    open_within(name, folders, config, &Workspace::default(), progress)
+}
+
+/// As [`open`], within the memory of a workspace; see [`load_within`].
+///
+/// # Errors
+/// As [`open`].
+pub fn open_within(
+    name: &str,
+    folders: &[PathBuf],
+    config: &GraphConfig,
+    workspace: &Workspace,
+    progress: &dyn Progress,
+) -> Result<Loaded, ReadError> {
     match locate(name, folders)? {
         GraphLocation::BuiltIn(bytes) => load_built_in("built-in cora", bytes, config, progress),
-        GraphLocation::File(path) => load(&path, config, progress),
+        GraphLocation::File(path) => load_within(&path, config, workspace, progress),
     }
 }
 

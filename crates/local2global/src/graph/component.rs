@@ -3,6 +3,7 @@
 //! Direction is ignored, so a directed graph is split into its weakly connected components. Cost:
 //! nearly `O(m)` time, 4 or 8 bytes a node, by union-find.
 
+use super::id_set::{IdSet, Ranks};
 use super::{Graph, NodeId};
 use crate::linalg::disjoint_sets::{DisjointSets, SetIndex};
 
@@ -79,6 +80,16 @@ impl Components {
     pub fn largest(&self) -> u32 {
         let largest = *self.sizes.iter().max().expect("a graph with nodes has a component");
         self.sizes.iter().position(|&size| size == largest).expect("the largest is among them") as u32
+    }
+
+    /// The nodes of the largest component, as a set.
+    pub(crate) fn into_largest(self) -> Ranks {
+        let largest = self.largest();
+        let mut nodes = IdSet::default();
+        let labels = self.labels.iter().enumerate();
+        labels.filter(|&(_, &label)| label == largest).for_each(|(node, _)| nodes.insert(node));
+        drop(self.labels);
+        nodes.into_ranks()
     }
 
     /// The nodes of one component, ascending.

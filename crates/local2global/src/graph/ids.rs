@@ -45,6 +45,11 @@ impl StringTable {
         self.ends.is_empty()
     }
 
+    /// The bytes of all strings.
+    pub fn num_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The string at `index`.
     pub fn get(&self, index: usize) -> &str {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };

@@ -1,18 +1,20 @@
 //! A file -> the graph to embed, and an account of what was left out.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::builder::{BuildOptions, Built, Dropped, build};
 use super::component::Components;
+use super::external::{ExternalError, Scratch, Workspace, build_on_disk, keep_nodes};
 use super::held_out::{HoldOutError, hold_out};
 use super::io::{
     self, ColumnOptions, Delimiter, EdgeColumns, FeatureTable, HeaderRow, IdKind, Input, LabelTable,
     Numbered, NumberedEdges, Problem, ReadError, Weights,
 };
-use super::{Duplicates, Graph, NodeIds};
+use super::{Duplicates, Graph, NodeId, NodeIds};
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -94,11 +96,15 @@ impl GraphConfig {
         BuildOptions { symmetrise, self_loops, duplicates }
     }
 
-    pub(super) fn read_options(&self) -> io::ReadOptions {
+    /// How to read files: edges that do not fit into memory go to the workspace.
+    pub(super) fn read_options(&self, workspace: &Workspace) -> io::ReadOptions {
         let Self { format, delimiter, header, ids, max_bytes, .. } = *self;
         let columns = ColumnOptions { columns: self.columns.clone(), weights: self.weights.clone() };
         let keep_directions = !self.symmetrise;
-        io::ReadOptions { format, columns, delimiter, header, ids, keep_directions, max_bytes }
+        let drop_weights = self.weights == Weights::None;
+        let spill =
+            io::SpillOptions { workspace: workspace.clone(), build: self.build_options(), drop_weights };
+        io::ReadOptions { format, columns, delimiter, header, ids, keep_directions, max_bytes, spill }
     }
 }
 
@@ -131,17 +137,27 @@ pub struct Loaded {
     pub summary: GraphSummary,
     /// How long it took.
     pub seconds: LoadSeconds,
+    /// The folder with the arrays of the graph, if it was made on disk.
+    pub(super) scratch: Option<Arc<Scratch>>,
 }
 
 impl Loaded {
+    /// A graph that is there already.
+    pub fn new(graph: Graph, summary: GraphSummary) -> Self {
+        Self { graph, summary, seconds: LoadSeconds::default(), scratch: None }
+    }
+
     /// The same, with a share of the edges held out before anything else sees them.
     ///
     /// # Errors
     /// As [`hold_out`].
     pub fn hold_out(self, share: f64, seed: Seed) -> Result<Self, HoldOutError> {
+        if share == 0.0 {
+            return Ok(self);
+        }
         let graph = hold_out(self.graph, share, seed)?;
         let summary = self.summary.of_part(&graph);
-        Ok(Self { graph, summary, seconds: self.seconds })
+        Ok(Self { graph, summary, seconds: self.seconds, scratch: None })
     }
 }
 
@@ -252,14 +268,29 @@ pub struct DroppedTotals {
 /// # Errors
 /// [`ReadError`] with file, place and reason.
 pub fn load(path: &Path, config: &GraphConfig, progress: &dyn Progress) -> Result<Loaded, ReadError> {
+    load_within(path, config, &Workspace::default(), progress)
+}
+
+/// As [`load`], within the memory of a workspace: a graph that does not fit is made on disk, to the
+/// same bytes, and its arrays are mapped.
+///
+/// # Errors
+/// [`ReadError`] with file, place and reason.
+pub fn load_within(
+    path: &Path,
+    config: &GraphConfig,
+    workspace: &Workspace,
+    progress: &dyn Progress,
+) -> Result<Loaded, ReadError> {
     let started = Instant::now();
     let files = [Some(path), config.features.as_deref(), config.labels.as_deref()];
     if files.into_iter().flatten().filter(|path| io::is_standard_input(path)).count() > 1 {
         let problem = "graph, features and labels cannot all come from standard input, only one of them";
         return Err(Problem::Inconsistent(problem.into()).in_file(path));
     }
-    let input = io::read(path, &config.read_options(), progress)?;
-    finish(input, path, config, started, progress)
+    let options = config.read_options(workspace);
+    let input = io::read(path, &options, progress)?;
+    finish(input, path, config, &options, started, progress)
 }
 
 /// Reads a graph that is part of the program, and cleans it.
@@ -270,29 +301,34 @@ pub(super) fn load_built_in(
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
     let started = Instant::now();
-    let input = io::read_built_in(name, bytes, &config.read_options())?;
-    finish(input, Path::new(name), config, started, progress)
+    let options = config.read_options(&Workspace::default());
+    let input = io::read_built_in(name, bytes, &options)?;
+    finish(input, Path::new(name), config, &options, started, progress)
 }
 
 pub(super) fn finish(
     input: Input,
     path: &Path,
     config: &GraphConfig,
+    options: &io::ReadOptions,
     started: Instant,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
-    let options = config.read_options();
-    let features = config.features.as_deref().map(|path| io::read_features(path, &options)).transpose()?;
-    let labels = config.labels.as_deref().map(|path| io::read_labels(path, &options)).transpose()?;
+    let features = config.features.as_deref().map(|path| io::read_features(path, options)).transpose()?;
+    let labels = config.labels.as_deref().map(|path| io::read_labels(path, options)).transpose()?;
     if progress.is_cancelled() {
         return Err(Problem::Cancelled.in_file(path));
     }
     let read = started.elapsed().as_secs_f64();
     progress.begin("building the graph", 0, "edges");
     let num_rows = input_rows(&input, &features, &labels);
-    let (built, ids) = number_and_build(num_rows, input.edges, config);
+    let (built, ids, scratch) = number_and_build(num_rows, input.edges, config, progress)
+        .map_err(|error| Problem::from(error).in_file(path))?;
     let build = started.elapsed().as_secs_f64() - read;
-    let graph = built.graph.with_ids(input.ids.unwrap_or(ids)).map_err(|error| inconsistent(error, path))?;
+    let graph = match input.ids.or(ids) {
+        Some(ids) => built.graph.with_ids(ids).map_err(|error| inconsistent(error, path))?,
+        None => built.graph,
+    };
     let features = match features {
         Some(table) => Some(table.attach(graph.ids())?),
         None => input.features,
@@ -311,14 +347,17 @@ pub(super) fn finish(
     if graph.num_nodes() == 0 || graph.num_edges() == 0 {
         return Err(Problem::NoEdges.in_file(path));
     }
-    let (graph, mut summary) = keep_component(graph, built.dropped, config.component);
+    let (graph, scratch, mut summary) =
+        keep_component(graph, scratch, built.dropped, config.component, progress)
+            .map_err(|error| Problem::from(error).in_file(path))?;
     summary.dropped.labels = num_foreign;
     if let Some(weights) = &mut summary.weights {
         weights.source = input.weights_from;
     }
     progress.end();
     let component = started.elapsed().as_secs_f64() - read - build;
-    Ok(Loaded { graph, summary, seconds: LoadSeconds { read, build, component } })
+    let seconds = LoadSeconds { read, build, component };
+    Ok(Loaded { graph, summary, seconds, scratch: scratch.map(Arc::new) })
 }
 
 fn inconsistent(error: super::GraphError, path: &Path) -> ReadError {
@@ -332,23 +371,53 @@ fn input_rows(input: &Input, features: &Option<FeatureTable>, labels: &Option<La
     input.num_nodes.or_else(from_features).or_else(from_labels)
 }
 
-fn number_and_build(num_rows: Option<usize>, edges: io::RawEdges, config: &GraphConfig) -> (Built, NodeIds) {
-    let Numbered { edges, ids } = io::number(edges, num_rows);
-    let built = match edges {
-        NumberedEdges::Narrow(edges) => build(edges, ids.len(), &config.build_options()),
-        NumberedEdges::Wide(edges) => build(edges, ids.len(), &config.build_options()),
+/// The graph of all edges, the names of its nodes unless they are in the graph, and the folder of its
+/// arrays if it was made on disk.
+fn number_and_build(
+    num_rows: Option<usize>,
+    edges: io::RawEdges,
+    config: &GraphConfig,
+    progress: &dyn Progress,
+) -> Result<(Built, Option<NodeIds>, Option<Scratch>), ExternalError> {
+    let (spill, names) = match edges {
+        io::RawEdges::Spilled(spill) => (spill, None),
+        io::RawEdges::SpilledNames(spill, names) => (spill, Some(NodeIds::Strings(names))),
+        in_memory => {
+            let Numbered { edges, ids } = io::number(in_memory, num_rows);
+            let built = match edges {
+                NumberedEdges::Narrow(edges) => build(edges, ids.len(), &config.build_options()),
+                NumberedEdges::Wide(edges) => build(edges, ids.len(), &config.build_options()),
+            };
+            return Ok((built, Some(ids), None));
+        }
     };
-    (built, ids)
+    let num_rows = names.as_ref().map(NodeIds::len).or(num_rows);
+    let (built, scratch) = build_on_disk(spill.finish(num_rows)?, progress)?;
+    Ok((built, names, Some(scratch)))
 }
 
-fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph, GraphSummary) {
+fn keep_component(
+    graph: Graph,
+    scratch: Option<Scratch>,
+    listed: Dropped,
+    component: Component,
+    progress: &dyn Progress,
+) -> Result<(Graph, Option<Scratch>, GraphSummary), ExternalError> {
     let components = Components::of(&graph);
     let (nodes_before, edges_before) = (graph.num_nodes(), graph.num_edges());
-    let graph = match component {
-        Component::Largest if components.len() > 1 => {
-            graph.subgraph(&components.nodes_of(components.largest()))
+    let num_components = components.len();
+    let (graph, scratch) = match (component, scratch) {
+        (Component::Largest, scratch) if num_components > 1 => {
+            let largest = components.largest();
+            match scratch {
+                None => (graph.subgraph(&components.nodes_of(largest)), None),
+                Some(scratch) => {
+                    let (graph, scratch) = keep_on_disk(&graph, &scratch, components, progress)?;
+                    (graph, Some(scratch))
+                }
+            }
         }
-        _ => graph,
+        (_, scratch) => (graph, scratch),
     };
     let dropped = DroppedTotals {
         nodes: nodes_before - graph.num_nodes(),
@@ -356,8 +425,33 @@ fn keep_component(graph: Graph, listed: Dropped, component: Component) -> (Graph
         labels: 0,
         listed,
     };
-    let summary = GraphSummary::of(&graph, components.len(), dropped);
-    (graph, summary)
+    let summary = GraphSummary::of(&graph, num_components, dropped);
+    Ok((graph, scratch, summary))
+}
+
+/// The largest component of a graph on disk.
+fn keep_on_disk(
+    graph: &Graph,
+    scratch: &Scratch,
+    components: Components,
+    progress: &dyn Progress,
+) -> Result<(Graph, Scratch), ExternalError> {
+    let kept = components.into_largest();
+    let (part, scratch) = keep_nodes(scratch, graph, &kept, progress)?;
+    let has_text = matches!(graph.ids(), NodeIds::Strings(_));
+    if !has_text && graph.features().is_none() && graph.labels().is_none() {
+        return Ok((part, scratch));
+    }
+    let nodes: Vec<NodeId> = kept.iter().map(NodeId).collect();
+    let part = match has_text {
+        true => part.with_ids(graph.ids().select(&nodes)),
+        false => Ok(part),
+    };
+    let part = part
+        .and_then(|part| part.with_features(graph.features().map(|all| all.select(&nodes))))
+        .and_then(|part| part.with_labels(graph.labels().map(|all| all.select(&nodes))))
+        .expect("everything was selected for these nodes");
+    Ok((part, scratch))
 }
 
 impl GraphSummary {

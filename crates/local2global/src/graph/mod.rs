@@ -25,7 +25,11 @@ pub mod edge_list;
 
 mod digest;
 
+mod id_set;
+
 pub mod builder;
+
+pub mod external;
 
 pub mod component;
 
@@ -46,6 +50,7 @@ pub mod builtin;
 pub mod store;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -98,6 +103,18 @@ pub struct Graph {
     features: Option<Features>,
     labels: Option<Labels>,
     held_out: Option<HeldOut>,
+    self_loops: SelfLoops,
+}
+
+/// The number of edges from a node to itself, counted when it is asked for. It follows from the edges,
+/// so it is the same wherever they are.
+#[derive(Clone, Debug, Default)]
+struct SelfLoops(OnceLock<usize>);
+
+impl PartialEq for SelfLoops {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Why arrays do not make a graph.
@@ -164,7 +181,13 @@ impl Graph {
         }
         let ids = NodeIds::Range(offsets.len() - 1);
         let (weights, features, labels, held_out) = (None, None, None, None);
-        Ok(Self { offsets, targets, weights, symmetric, ids, features, labels, held_out })
+        let self_loops = SelfLoops::default();
+        Ok(Self { offsets, targets, weights, symmetric, ids, features, labels, held_out, self_loops })
+    }
+
+    /// The same graph, of which it is known how many edges lead from a node to itself.
+    pub(crate) fn with_self_loops(self, count: usize) -> Self {
+        Self { self_loops: SelfLoops(count.into()), ..self }
     }
 
     /// Checks every row: ascending offsets, strictly ascending targets that exist.
@@ -259,10 +282,13 @@ impl Graph {
         }
     }
 
-    /// The number of edges from a node to itself.
+    /// The number of edges from a node to itself; they are counted once.
     pub fn num_self_loops(&self) -> usize {
-        let nodes = (0..self.num_nodes()).into_par_iter().map(NodeId::new);
-        nodes.filter(|&node| self.has_edge(node, node)).count()
+        let count = || {
+            let nodes = (0..self.num_nodes()).into_par_iter().map(NodeId::new);
+            nodes.filter(|&node| self.has_edge(node, node)).count()
+        };
+        *self.self_loops.0.get_or_init(count)
     }
 
     /// Whether every edge stands in both rows, so that the graph is undirected.

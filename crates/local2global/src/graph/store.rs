@@ -20,12 +20,14 @@ use serde::{Deserialize, Serialize};
 
 use super::features::{DenseFeatures, SparseFeatures};
 use super::labels::LabelKind;
-use super::load::GraphSummary;
+use super::load::{GraphSummary, Loaded};
 use super::sample::Pair;
 use super::table::{ColumnData, ParquetTable, ParquetWriter, TableReader, Values, WriterColumn};
 use super::{Features, Graph, GraphError, HeldOut, Labels, NodeIds, StringTable, Targets};
 use crate::npy::{self, Element, NpyError};
-use crate::run_dir::{FileError, GraphFolder, read_json, write_array, write_atomically, write_json};
+use crate::run_dir::{
+    FileError, GraphFolder, move_file, read_json, write_array, write_atomically, write_json,
+};
 
 /// Text ids are written in groups of this many rows.
 const ID_ROWS: usize = 1 << 20;
@@ -75,26 +77,63 @@ pub enum Layout {
 /// # Errors
 /// [`FileError`] if a file cannot be written; the folder then holds no finished graph.
 pub fn write(folder: &Path, graph: &Graph, summary: &GraphSummary) -> Result<(), FileError> {
+    write_from(None, folder, graph, summary)
+}
+
+/// As [`write()`]; arrays that were made on disk are moved, once.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_loaded(folder: &Path, loaded: &Loaded) -> Result<(), FileError> {
+    let arrays = loaded.scratch.as_ref().map(|scratch| scratch.arrays());
+    let there = arrays.filter(|arrays| arrays.indices().exists());
+    write_from(there.as_ref(), folder, &loaded.graph, &loaded.summary)
+}
+
+fn write_from(
+    arrays: Option<&GraphFolder>,
+    folder: &Path,
+    graph: &Graph,
+    summary: &GraphSummary,
+) -> Result<(), FileError> {
     let folder = &GraphFolder::at(folder);
     for stale in folder.all() {
         remove_if_there(&stale)?;
     }
-    write_flat(&folder.indptr(), graph.offsets())?;
-    match graph.targets() {
-        Targets::Narrow(targets) => write_flat(&folder.indices(), targets)?,
-        Targets::Wide(targets) => write_flat(&folder.indices(), targets)?,
-    }
-    if let Some(weights) = graph.weights() {
-        write_flat(&folder.weights(), weights)?;
+    match arrays {
+        Some(arrays) => move_arrays(arrays, folder)?,
+        None => write_rows(folder, graph)?,
     }
     let feature_layout = write_features(folder, graph.features())?;
     write_labels(&folder.labels(), graph.labels())?;
-    write_ids(folder, graph.ids())?;
+    if !folder.ids().exists() {
+        write_ids(folder, graph.ids())?;
+    }
     if let Some(pairs) = graph.held_out() {
         write_pairs(&folder.held_out_edges(), pairs.edges())?;
         write_pairs(&folder.held_out_non_edges(), pairs.non_edges())?;
     }
     write_json(&folder.description(), &Description { summary: summary.clone(), feature_layout })
+}
+
+fn write_rows(folder: &GraphFolder, graph: &Graph) -> Result<(), FileError> {
+    write_flat(&folder.indptr(), graph.offsets())?;
+    match graph.targets() {
+        Targets::Narrow(targets) => write_flat(&folder.indices(), targets)?,
+        Targets::Wide(targets) => write_flat(&folder.indices(), targets)?,
+    }
+    graph.weights().map_or(Ok(()), |weights| write_flat(&folder.weights(), weights))
+}
+
+/// Moves the arrays of a graph that was made on disk to where they belong.
+fn move_arrays(from: &GraphFolder, to: &GraphFolder) -> Result<(), FileError> {
+    let moves = [
+        (from.indptr(), to.indptr()),
+        (from.indices(), to.indices()),
+        (from.weights(), to.weights()),
+        (from.ids(), to.ids()),
+    ];
+    moves.iter().filter(|(from, _)| from.exists()).try_for_each(|(from, to)| move_file(from, to))
 }
 
 fn remove_if_there(path: &Path) -> Result<(), FileError> {
@@ -140,7 +179,11 @@ fn write_labels(path: &Path, labels: Option<&Labels>) -> Result<(), FileError> {
 
 fn write_ids(folder: &GraphFolder, ids: &NodeIds) -> Result<(), FileError> {
     match ids {
-        NodeIds::Range(len) => write_flat(&folder.ids(), &(0..*len as u64).collect::<Vec<_>>()),
+        NodeIds::Range(len) => write_atomically(&folder.ids(), |sink| {
+            let mut writer = npy::Writer::<u64, _>::new(sink, &[])?;
+            (0..*len as u64).try_for_each(|id| writer.push(&[id]))?;
+            writer.finish().map(drop)
+        }),
         NodeIds::Integers(ids) => write_flat(&folder.ids(), ids),
         NodeIds::Strings(table) => write_atomically(&folder.text_ids(), |sink| {
             let mut writer = ParquetWriter::new(sink, &[WriterColumn::Text("id")])?;
@@ -204,7 +247,11 @@ fn check_counts(graph: Graph, summary: &GraphSummary) -> Result<Graph, GraphErro
     ];
     match counts.into_iter().find(|(_, found, needed)| found != needed) {
         Some((what, found, needed)) => Err(GraphError::Length { what, found, needed }),
-        None => Ok(graph),
+        // An undirected edge stands in two rows, a loop in one.
+        None => match (summary.symmetric, (2 * summary.edges).checked_sub(summary.directed_edges)) {
+            (true, Some(loops)) => Ok(graph.with_self_loops(loops)),
+            _ => Ok(graph),
+        },
     }
 }
 

@@ -8,6 +8,7 @@ use crate::evaluate::EvaluateError;
 use crate::graph::held_out::HoldOutError;
 use crate::graph::io::ReadError;
 use crate::graph::store::StoreError;
+use crate::memory::ByteSize;
 use crate::npy::NpyError;
 use crate::partition::PartitionError;
 use crate::patch::PatchError;
@@ -45,6 +46,10 @@ pub enum PipelineError {
         gib(*there)
     )]
     Memory { needed: u64, there: u64 },
+
+    /// The limit that the user has set is too small.
+    #[error("embedding and alignment would take about {needed} of memory, and the limit is {limit}")]
+    Limit { needed: ByteSize, limit: ByteSize },
 
     /// Parts of the graph cannot be aligned with each other.
     #[error("graph falls into parts: {groups} groups of patches share no nodes, and cannot be aligned")]

@@ -55,6 +55,7 @@ use crate::align::files::read_transforms;
 use crate::config::Config;
 use crate::embed::{EmbedConfig, EmbedMethod, Frame, embed_framed, embed_late, embed_run};
 use crate::evaluate::{Scores, evaluate_run};
+use crate::graph::external::Workspace;
 use crate::graph::load::Loaded;
 use crate::graph::{Graph, NodeId, builtin, store};
 use crate::npy;
@@ -284,7 +285,7 @@ impl<'a> Pipeline<'a> {
             }
             StageName::Embed => {
                 self.remove_unrecorded_embeddings()?;
-                let summary = embed_run(run, embed, None, *seed, progress)?;
+                let summary = embed_run(run, &self.config.embed_within_memory(), None, *seed, progress)?;
                 self.remove_other_embeddings()?;
                 let (kept, new) = (summary.kept.len(), summary.embedded.len());
                 if kept > 0 {
@@ -331,12 +332,14 @@ impl<'a> Pipeline<'a> {
             GraphSource::Settings(folders) => {
                 let config = &self.config.graph;
                 let name = config.input.as_deref().unwrap_or("cora");
-                let whole = builtin::open(name, folders, config, progress)?;
+                let workspace =
+                    Workspace { limit: self.config.memory_limit(), folder: self.run.root().to_owned() };
+                let whole = builtin::open_within(name, folders, config, &workspace, progress)?;
                 read = whole.hold_out(config.hold_out, self.config.seed)?;
                 &read
             }
         };
-        Ok(store::write(&self.run.graph(), &loaded.graph, &loaded.summary)?)
+        Ok(store::write_loaded(&self.run.graph(), loaded)?)
     }
 
     /// Removes coordinates whose record is gone, if the stamp tells that they were made here: they are

@@ -5,6 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::{Estimate, GraphSource, Pipeline, PipelineError, Reason, StageName};
+use crate::graph::external::Workspace;
 use crate::graph::{Graph, builtin, store};
 use crate::progress::Progress;
 use crate::run_dir::FileError;
@@ -66,7 +67,8 @@ impl Pipeline<'_> {
             GraphSource::Settings(folders) => {
                 let config = &self.config.graph;
                 let name = config.input.as_deref().unwrap_or("cora");
-                let loaded = builtin::open(name, folders, config, progress)?;
+                let workspace = Workspace { limit: self.config.memory_limit(), ..Workspace::default() };
+                let loaded = builtin::open_within(name, folders, config, &workspace, progress)?;
                 let loaded = loaded.hold_out(config.hold_out, self.config.seed)?;
                 self.settle_and_estimate(&loaded.graph)
             }

@@ -9,7 +9,7 @@ use crate::embed::EmbedMethod;
 use crate::graph::Graph;
 use crate::graph::builtin::{self, GraphLocation};
 use crate::graph::io::is_standard_input;
-use crate::memory::{self, TooSmall};
+use crate::memory::{self, ByteSize, TooSmall};
 use crate::partition::{NumClusters, PartitionMethod};
 use crate::patch::read_report;
 use crate::run_dir::FileError;
@@ -72,9 +72,14 @@ impl Pipeline<'_> {
     }
 
     /// Checks that the machine has the memory that embedding and alignment are estimated to take,
-    /// or half of it: the estimate is rough. The graph is mapped, and may be larger.
+    /// or half of it: the estimate is rough. A limit that the user has set is kept to the letter. The
+    /// graph is mapped, and may be larger.
     pub(super) fn check_memory(&self, graph: &Graph) -> Result<(), PipelineError> {
-        let needed = Estimate::of(&self.config, graph)?.working_bytes;
+        let config = Config { embed: self.config.embed_within_memory(), ..self.config.clone() };
+        let needed = Estimate::of(&config, graph)?.working_bytes;
+        if let Some(limit) = self.config.memory.filter(|limit| needed > limit.0) {
+            return Err(PipelineError::Limit { needed: ByteSize(needed.next_multiple_of(1 << 20)), limit });
+        }
         match memory::machine_too_small_for(needed) {
             Some(TooSmall { needed, there }) => Err(PipelineError::Memory { needed, there }),
             None => Ok(()),

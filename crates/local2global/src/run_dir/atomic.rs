@@ -109,6 +109,25 @@ fn replace(
     sync_folder(folder)
 }
 
+/// Moves a finished file to where it belongs, where it appears complete or not at all. A file on
+/// another disk is copied.
+///
+/// # Errors
+/// [`FileError`] if it cannot be moved.
+pub fn move_file(from: &Path, to: &Path) -> Result<(), FileError> {
+    let synced = File::open(from).and_then(|file| file.sync_all());
+    synced.map_err(FileError::at("fsync", from))?;
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let mut source = File::open(from).map_err(FileError::at("read", from))?;
+            write_atomically(to, |sink| io::copy(&mut source, sink).map(drop))?;
+            fs::remove_file(from).map_err(FileError::at("remove", from))
+        }
+        Err(error) => Err(FileError::at("write", to)(error)),
+        Ok(()) => sync_folder(parent(to)),
+    }
+}
+
 fn fill(
     file: &File,
     is_plain: bool,

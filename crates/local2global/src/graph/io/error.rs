@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Format;
+use crate::graph::external::ExternalError;
 use crate::graph::features::FeatureError;
 use crate::graph::table::TableError;
 use crate::npy::NpyError;
@@ -163,6 +164,9 @@ pub enum Problem {
 
     #[error("needs {bytes} bytes unpacked, but the limit is {limit}")]
     TooLarge { bytes: u64, limit: u64 },
+
+    #[error("{0}")]
+    External(#[from] ExternalError),
 
     #[error("{0}")]
     Features(#[from] FeatureError),

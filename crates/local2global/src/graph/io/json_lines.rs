@@ -41,9 +41,11 @@ pub(crate) fn read(
     let layout = JsonLayout::of(&start, options)
         .map_err(|(line, problem)| at_line(&name, start.first_line + line, problem))?;
     blocks.put_back(start);
-    let mut builder = RawEdgesBuilder::default();
+    let mut builder = RawEdgesBuilder::new(options.spill.clone());
     let parse = |block: &_| layout.parse(block);
-    for_each_block(blocks, progress, parse, |parsed| builder.push(parsed.pairs, parsed.weights))?;
+    for_each_block(blocks, progress, parse, |parsed| {
+        builder.push(parsed.pairs, parsed.weights).map_err(|error| Problem::from(error).in_file(&name))
+    })?;
     let weights_from = layout.weight.map(|key| format!("key `{key}`"));
     Ok(Input { weights_from, ..Input::of_edges(builder.finish()) })
 }

@@ -155,7 +155,7 @@ pub(crate) fn for_each_block<T: Send>(
     mut blocks: LineBlocks,
     progress: &dyn Progress,
     parse: impl Fn(&Block) -> Result<T, LineProblem> + Sync,
-    mut take: impl FnMut(T),
+    mut take: impl FnMut(T) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let name = blocks.name().to_owned();
     let mut batch = Batch::read(&mut blocks);
@@ -168,7 +168,7 @@ pub(crate) fn for_each_block<T: Send>(
             || if batch.broken.is_some() { Batch::default() } else { Batch::read(&mut blocks) },
         );
         for (block, parsed) in batch.blocks.iter().zip(parsed) {
-            take(parsed.map_err(|(line, problem)| at_line(&name, block.first_line + line, problem))?);
+            take(parsed.map_err(|(line, problem)| at_line(&name, block.first_line + line, problem))?)?;
         }
         // A line that cannot be read is reported after the lines before it.
         if let Some(error) = batch.broken {

@@ -52,7 +52,7 @@ pub(crate) fn read(
         first_line: 0,
         matrix_size: Some(preamble.num_nodes),
     };
-    let mut builder = RawEdgesBuilder::default();
+    let mut builder = RawEdgesBuilder::new(options.spill.clone());
     let mut num_found = 0;
     let parse = |block: &_| parse_block(block, &layout);
     for_each_block(blocks, progress, parse, |mut parsed| {
@@ -60,7 +60,7 @@ pub(crate) fn read(
         if goes_both_ways {
             parsed.pairs.put_both_ways(&mut parsed.weights);
         }
-        builder.push(parsed.pairs, parsed.weights);
+        builder.push(parsed.pairs, parsed.weights).map_err(|error| Problem::from(error).in_file(&name))
     })?;
     if num_found != preamble.num_entries {
         let problem = format!("found {num_found} entries, but the size line says {}", preamble.num_entries);

@@ -59,7 +59,7 @@ pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels
 pub(crate) use columns::ColumnOptions;
 pub(crate) use node_values::{NodeValues, ValueRow};
 pub(crate) use numbering::{Numbered, NumberedEdges, number};
-pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs};
+pub(crate) use raw::{RawEdges, RawEdgesBuilder, RawPairs, SpillOptions};
 pub(crate) use source::{is_standard_input, is_stream};
 pub(crate) use table::edges_of_table;
 pub(crate) use text::parse::check_weight;
@@ -202,11 +202,23 @@ pub(crate) struct ReadOptions {
     pub(crate) keep_directions: bool,
     /// The most bytes to unpack or set aside; if not given, the machine's memory.
     pub(crate) max_bytes: Option<u64>,
+    /// What happens to edges that do not fit into memory.
+    pub(crate) spill: SpillOptions,
 }
 
 impl ReadOptions {
     pub(crate) fn limit(&self) -> u64 {
         self.max_bytes.or_else(crate::memory::total_bytes).unwrap_or(u64::MAX)
+    }
+
+    /// As [`ReadOptions::limit`], for edges that are read piece by piece: those that do not fit go to
+    /// disk, if there is a place for them.
+    fn edge_limit(&self) -> u64 {
+        match (self.max_bytes, self.spill.workspace.limit) {
+            (None, u64::MAX) => self.limit(),
+            (None, _) => u64::MAX,
+            (Some(max_bytes), _) => max_bytes,
+        }
     }
 
     /// Checks that what the user says about the file means something in its format.
@@ -308,6 +320,6 @@ fn read_text(
     let ReadOptions { header, ids, .. } = *options;
     let separator = options.delimiter.map(Delimiter::separator).or(separator);
     let layout = LayoutOptions { separator, columns: options.columns.clone(), header, ids };
-    let (edges, weights_from) = text::read_edge_list(source, &layout, progress)?;
+    let (edges, weights_from) = text::read_edge_list(source, &layout, options.spill.clone(), progress)?;
     Ok(Input { weights_from, ..Input::of_edges(edges) })
 }

@@ -83,7 +83,8 @@ fn pairs_of<I: Copy>(values: &[I], by_column: bool, wrap: impl Fn(Vec<[I; 2]>) -
     let mut builder = RawEdgesBuilder::default();
     for start in (0..num_edges).step_by(CHUNK) {
         let end = (start + CHUNK).min(num_edges);
-        builder.push(wrap((start..end).map(pair).collect()), Vec::new());
+        let pushed = builder.push(wrap((start..end).map(pair).collect()), Vec::new());
+        pushed.expect("without a limit, edges stay in memory");
     }
     builder.finish()
 }

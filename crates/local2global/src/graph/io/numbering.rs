@@ -4,12 +4,11 @@
 //! not much larger than the number of edges, a bitmap with running counts numbers
 //! them in two passes and a bit per id; otherwise they are sorted.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use rayon::prelude::*;
 
 use super::raw::RawEdges;
 use crate::graph::edge_list::{EdgeChunk, EdgeList};
+use crate::graph::id_set::IdSet;
 use crate::graph::{NodeIds, NodeIndex};
 
 /// Edges between rows `0..n`, and what the rows are called.
@@ -37,6 +36,7 @@ pub(crate) fn number(edges: RawEdges, num_rows: Option<usize>) -> Numbered {
         }
         RawEdges::Narrow(edges) => number_narrow(edges, num_rows),
         RawEdges::Wide(edges) => number_wide(edges, num_rows),
+        RawEdges::Spilled(_) | RawEdges::SpilledNames(..) => unreachable!("edges on disk are numbered there"),
     }
 }
 
@@ -51,12 +51,13 @@ fn number_narrow(mut edges: EdgeList<u32>, num_rows: Option<usize>) -> Numbered 
         let ids = ids.into_iter().map(u64::from).collect::<Vec<_>>();
         return Numbered { edges: NumberedEdges::Narrow(edges), ids: NodeIds::Integers(ids.into()) };
     }
-    let ranks = Ranks::of(&edges, num_possible);
+    let lists = edges.chunks().par_iter().map(|chunk| &chunk.pairs[..]);
+    let ranks = IdSet::of_lists(lists, num_possible).into_ranks();
     let ids = match ranks.len() == num_possible {
         true => NodeIds::Range(num_possible),
         false => {
-            renumber(&mut edges, |id| ranks.rank(id));
-            NodeIds::Integers(ranks.ids().into())
+            renumber(&mut edges, |id| ranks.rank(id as usize) as u32);
+            NodeIds::Integers(ranks.iter().collect::<Vec<_>>().into())
         }
     };
     Numbered { edges: NumberedEdges::Narrow(edges), ids }
@@ -107,49 +108,6 @@ fn distinct<I: NodeIndex>(edges: &EdgeList<I>) -> Vec<I> {
 
 fn row_of<I: NodeIndex>(ids: &[I], id: I) -> usize {
     ids.binary_search(&id).expect("all ids were collected")
-}
-
-/// A set of integers that knows how many of them are smaller than a given one.
-struct Ranks {
-    words: Vec<u64>,
-    /// The number of integers in the words before each.
-    before: Vec<u32>,
-}
-
-impl Ranks {
-    fn of(edges: &EdgeList<u32>, num_possible: usize) -> Self {
-        let shared: Vec<AtomicU64> = (0..num_possible.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        edges.chunks().par_iter().for_each(|chunk| {
-            for &id in chunk.pairs.iter().flatten() {
-                let (word, bit) = (&shared[id as usize / 64], 1 << (id % 64));
-                // Most ids have been met before; then nothing needs to be written.
-                if word.load(Ordering::Relaxed) & bit == 0 {
-                    word.fetch_or(bit, Ordering::Relaxed);
-                }
-            }
-        });
-        let words: Vec<u64> = shared.into_iter().map(AtomicU64::into_inner).collect();
-        let running = words.iter().scan(0, |count, word| {
-            let before = *count;
-            *count += word.count_ones();
-            Some(before)
-        });
-        Self { before: running.collect(), words }
-    }
-
-    fn len(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    fn rank(&self, id: u32) -> u32 {
-        let (word, bit) = (id as usize / 64, 1_u64 << (id % 64));
-        self.before[word] + (self.words[word] & (bit - 1)).count_ones()
-    }
-
-    fn ids(&self) -> Vec<u64> {
-        let possible = 0..self.words.len() as u64 * 64;
-        possible.filter(|&id| self.words[id as usize / 64] >> (id % 64) & 1 == 1).collect()
-    }
 }
 
 #[cfg(test)]

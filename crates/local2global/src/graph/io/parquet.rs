@@ -19,7 +19,7 @@ pub(crate) fn read(
     progress: &dyn Progress,
 ) -> Result<Input, ReadError> {
     let name = source.name().to_owned();
-    let mut table = open(&name, source, options.limit())?;
+    let mut table = open(&name, source, options.edge_limit())?;
     edges_of_table(&name, &mut table, options, progress)
 }
 

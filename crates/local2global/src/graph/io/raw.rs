@@ -1,9 +1,16 @@
 //! Edges as a reader finds them, before nodes are numbered.
+//!
+//! They stay in memory while that is enough to make the graph there, and go to disk when it is not.
 
 use rustc_hash::FxHashMap;
 
-use crate::graph::StringTable;
+use crate::graph::builder::BuildOptions;
 use crate::graph::edge_list::{EdgeChunk, EdgeList};
+use crate::graph::external::{ExternalError, Spill, Workspace};
+use crate::graph::{NodeIndex, StringTable};
+
+/// Making a graph in memory takes this many times the bytes of its listed edges.
+const BUILD_FACTOR: u64 = 3;
 
 /// The edges of one piece of a file, named as in the file.
 #[derive(Debug)]
@@ -22,6 +29,14 @@ impl RawPairs {
         match self {
             Self::Narrow(pairs) | Self::Names(pairs, _) => pairs.len(),
             Self::Wide(pairs) => pairs.len(),
+        }
+    }
+
+    /// The bytes of the edges.
+    fn num_bytes(&self) -> u64 {
+        match self {
+            Self::Narrow(pairs) | Self::Names(pairs, _) => size_of_val(&pairs[..]) as u64,
+            Self::Wide(pairs) => size_of_val(&pairs[..]) as u64,
         }
     }
 
@@ -53,6 +68,10 @@ pub(crate) enum RawEdges {
     Wide(EdgeList<u64>),
     /// Text ids: numbers into one table, by first appearance.
     Names(EdgeList<u32>, StringTable),
+    /// Integer ids, on disk.
+    Spilled(Box<Spill>),
+    /// Text ids, on disk: numbers into one table, by first appearance.
+    SpilledNames(Box<Spill>, StringTable),
 }
 
 impl RawEdges {
@@ -61,18 +80,31 @@ impl RawEdges {
         match self {
             Self::Narrow(edges) | Self::Names(edges, _) => edges.len(),
             Self::Wide(edges) => edges.len(),
+            Self::Spilled(spill) | Self::SpilledNames(spill, _) => spill.len(),
         }
     }
 
-    /// Forgets the weights.
+    /// Forgets the weights. Those of edges on disk are forgotten on the way there.
     pub(crate) fn drop_weights(&mut self) {
         match self {
             Self::Narrow(edges) | Self::Names(edges, _) => {
                 edges.chunks_mut().iter_mut().for_each(|chunk| chunk.weights = Vec::new());
             }
             Self::Wide(edges) => edges.chunks_mut().iter_mut().for_each(|chunk| chunk.weights = Vec::new()),
+            Self::Spilled(_) | Self::SpilledNames(..) => {}
         }
     }
+}
+
+/// What happens to edges that do not fit into memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpillOptions {
+    /// The memory there is, and where there is room.
+    pub(crate) workspace: Workspace,
+    /// What the graph is made of the edges by.
+    pub(crate) build: BuildOptions,
+    /// Whether weights are forgotten.
+    pub(crate) drop_weights: bool,
 }
 
 /// Collects the pieces of a file, in order.
@@ -81,6 +113,10 @@ pub(crate) struct RawEdgesBuilder {
     narrow: EdgeList<u32>,
     wide: Option<EdgeList<u64>>,
     names: Option<NameTable>,
+    /// Bytes of all edges in memory.
+    held_bytes: u64,
+    options: SpillOptions,
+    spill: Option<Box<Spill>>,
 }
 
 /// All names met so far. Looked up, never iterated.
@@ -102,6 +138,13 @@ impl NameTable {
         number
     }
 
+    /// About the bytes it takes.
+    fn num_bytes(&self) -> u64 {
+        // Each name stands in the table and in the map, which is at least seven sixteenths full.
+        const PER_NAME: usize = size_of::<usize>() + 2 * (size_of::<(Box<str>, u32)>() + 1) + 16;
+        (2 * self.names.num_bytes() + PER_NAME * self.names.len()) as u64
+    }
+
     /// All names, by their numbers.
     pub(crate) fn into_names(self) -> StringTable {
         self.names
@@ -109,35 +152,99 @@ impl NameTable {
 }
 
 impl RawEdgesBuilder {
+    /// Collects edges in memory, or on disk if they do not fit.
+    pub(crate) fn new(options: SpillOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
     /// Appends a piece; all pieces have weights, or none.
-    pub(crate) fn push(&mut self, pairs: RawPairs, weights: Vec<f32>) {
-        match pairs {
-            RawPairs::Names(mut pairs, names) => {
-                let table = self.names.get_or_insert_default();
-                let numbers: Vec<u32> = names.iter().map(|name| table.number(name)).collect();
-                pairs.iter_mut().for_each(|pair| *pair = pair.map(|local| numbers[local as usize]));
-                self.narrow.push(EdgeChunk { pairs, weights });
-            }
-            RawPairs::Narrow(pairs) => match &mut self.wide {
-                None => self.narrow.push(EdgeChunk { pairs, weights }),
-                Some(wide) => wide.push(widen(EdgeChunk { pairs, weights })),
-            },
-            RawPairs::Wide(pairs) => {
+    pub(crate) fn push(&mut self, pairs: RawPairs, mut weights: Vec<f32>) -> Result<(), ExternalError> {
+        if self.options.drop_weights {
+            weights = Vec::new();
+        }
+        let pairs = self.numbered(pairs);
+        if let Some(spill) = &mut self.spill {
+            push_to(spill, &pairs, &weights)?;
+            return self.check_names();
+        }
+        self.held_bytes += pairs.num_bytes() + 4 * weights.len() as u64;
+        self.keep(pairs, weights);
+        match self.held_bytes.saturating_mul(BUILD_FACTOR) > self.options.workspace.limit {
+            true => self.go_to_disk(),
+            false => Ok(()),
+        }
+    }
+
+    /// Replaces numbers into the table of a piece by numbers into one table.
+    fn numbered(&mut self, pairs: RawPairs) -> RawPairs {
+        let RawPairs::Names(mut pairs, names) = pairs else { return pairs };
+        let table = self.names.get_or_insert_default();
+        let numbers: Vec<u32> = names.iter().map(|name| table.number(name)).collect();
+        pairs.iter_mut().for_each(|pair| *pair = pair.map(|local| numbers[local as usize]));
+        RawPairs::Narrow(pairs)
+    }
+
+    fn keep(&mut self, pairs: RawPairs, weights: Vec<f32>) {
+        match (pairs, &mut self.wide) {
+            (RawPairs::Wide(pairs), _) => {
                 let narrow = &mut self.narrow;
                 let wide = self.wide.get_or_insert_with(|| widen_all(std::mem::take(narrow)));
                 wide.push(EdgeChunk { pairs, weights });
+            }
+            (RawPairs::Narrow(pairs) | RawPairs::Names(pairs, _), Some(wide)) => {
+                wide.push(widen(EdgeChunk { pairs, weights }));
+            }
+            (RawPairs::Narrow(pairs) | RawPairs::Names(pairs, _), None) => {
+                self.narrow.push(EdgeChunk { pairs, weights });
+            }
+        }
+    }
+
+    /// Moves all edges to disk, where later ones go too.
+    fn go_to_disk(&mut self) -> Result<(), ExternalError> {
+        let wide = self.wide.take();
+        let weighted = self.narrow.is_weighted() || wide.as_ref().is_some_and(EdgeList::is_weighted);
+        let mut spill = Spill::new(&self.options.workspace, self.options.build, weighted)?;
+        move_chunks(std::mem::take(&mut self.narrow), &mut spill)?;
+        move_chunks(wide.unwrap_or_default(), &mut spill)?;
+        self.spill = Some(Box::new(spill));
+        self.check_names()
+    }
+
+    /// Names have to fit into memory.
+    fn check_names(&self) -> Result<(), ExternalError> {
+        let limit = self.options.workspace.limit;
+        match self.names.as_ref().map(NameTable::num_bytes).filter(|&needed| needed > limit / 2) {
+            None => Ok(()),
+            Some(needed) => {
+                let num_names = self.names.as_ref().map_or(0, |names| names.names.len());
+                let what = format!("the table of {num_names} text ids so far, which may take half of it,");
+                Err(ExternalError::Memory { what, needed, limit })
             }
         }
     }
 
     /// All edges pushed.
     pub(crate) fn finish(self) -> RawEdges {
-        match (self.wide, self.names) {
-            (Some(wide), _) => RawEdges::Wide(wide),
-            (None, Some(table)) => RawEdges::Names(self.narrow, table.names),
-            (None, None) => RawEdges::Narrow(self.narrow),
+        match (self.spill, self.wide, self.names) {
+            (Some(spill), _, Some(table)) => RawEdges::SpilledNames(spill, table.names),
+            (Some(spill), _, None) => RawEdges::Spilled(spill),
+            (None, Some(wide), _) => RawEdges::Wide(wide),
+            (None, None, Some(table)) => RawEdges::Names(self.narrow, table.names),
+            (None, None, None) => RawEdges::Narrow(self.narrow),
         }
     }
+}
+
+fn push_to(spill: &mut Spill, pairs: &RawPairs, weights: &[f32]) -> Result<(), ExternalError> {
+    match pairs {
+        RawPairs::Narrow(pairs) | RawPairs::Names(pairs, _) => spill.push(pairs, weights),
+        RawPairs::Wide(pairs) => spill.push(pairs, weights),
+    }
+}
+
+fn move_chunks<I: NodeIndex>(edges: EdgeList<I>, spill: &mut Spill) -> Result<(), ExternalError> {
+    edges.into_chunks().into_iter().try_for_each(|chunk| spill.push(&chunk.pairs, &chunk.weights))
 }
 
 fn widen(chunk: EdgeChunk<u32>) -> EdgeChunk<u64> {
@@ -158,8 +265,8 @@ mod tests {
     #[test]
     fn names_are_numbered_across_pieces() {
         let mut builder = RawEdgesBuilder::default();
-        builder.push(RawPairs::Names(vec![[0, 1]], ["a", "b"].into_iter().collect()), vec![]);
-        builder.push(RawPairs::Names(vec![[0, 1]], ["c", "a"].into_iter().collect()), vec![]);
+        builder.push(RawPairs::Names(vec![[0, 1]], ["a", "b"].into_iter().collect()), vec![]).unwrap();
+        builder.push(RawPairs::Names(vec![[0, 1]], ["c", "a"].into_iter().collect()), vec![]).unwrap();
         let RawEdges::Names(edges, names) = builder.finish() else { panic!("names") };
         assert_eq!(names.iter().collect::<Vec<_>>(), ["a", "b", "c"]);
         assert_eq!(edges.chunks()[1].pairs, [[2, 0]]);
@@ -168,9 +275,9 @@ mod tests {
     #[test]
     fn one_large_id_widens_everything() {
         let mut builder = RawEdgesBuilder::default();
-        builder.push(RawPairs::Narrow(vec![[0, 1]]), vec![]);
-        builder.push(RawPairs::Wide(vec![[1, 1 << 40]]), vec![]);
-        builder.push(RawPairs::Narrow(vec![[2, 3]]), vec![]);
+        builder.push(RawPairs::Narrow(vec![[0, 1]]), vec![]).unwrap();
+        builder.push(RawPairs::Wide(vec![[1, 1 << 40]]), vec![]).unwrap();
+        builder.push(RawPairs::Narrow(vec![[2, 3]]), vec![]).unwrap();
         let RawEdges::Wide(edges) = builder.finish() else { panic!("wide") };
         assert_eq!(edges.chunks()[0].pairs, [[0, 1]]);
         assert_eq!(edges.len(), 3);

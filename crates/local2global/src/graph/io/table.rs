@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::columns::{ColumnOptions, FoundColumns};
+use super::columns::FoundColumns;
 use super::error::{Place, Problem, ReadError};
 use super::raw::{RawEdgesBuilder, RawPairs};
 use super::text::parse::check_weight;
@@ -20,7 +20,7 @@ pub(crate) fn edges_of_table(
     options: &ReadOptions,
     progress: &dyn Progress,
 ) -> Result<Input, ReadError> {
-    let mut collector = EdgeCollector::new(name, table.column_names(), &options.columns)?;
+    let mut collector = EdgeCollector::new(name, table.column_names(), options)?;
     let columns = collector.columns();
     for_each_batch(name, table, &columns, |batch| collector.push(batch, progress))?;
     collector.finish()
@@ -52,10 +52,11 @@ struct EdgeCollector<'a> {
 
 impl<'a> EdgeCollector<'a> {
     /// Finds the columns by their names.
-    fn new(path: &'a Path, names: Vec<String>, options: &ColumnOptions) -> Result<Self, ReadError> {
-        let found = options.find(&names).map_err(|problem| problem.in_file(path))?;
+    fn new(path: &'a Path, names: Vec<String>, options: &ReadOptions) -> Result<Self, ReadError> {
+        let found = options.columns.find(&names).map_err(|problem| problem.in_file(path))?;
         let FoundColumns { source, target, weight } = found;
-        Ok(Self { path, names, source, target, weight, first_row: 0, builder: RawEdgesBuilder::default() })
+        let builder = RawEdgesBuilder::new(options.spill.clone());
+        Ok(Self { path, names, source, target, weight, first_row: 0, builder })
     }
 
     /// The columns that are needed.
@@ -75,7 +76,7 @@ impl<'a> EdgeCollector<'a> {
             Some(_) => next()?.weights()?,
             None => Vec::new(),
         };
-        self.builder.push(pairs, weights);
+        self.builder.push(pairs, weights).map_err(|error| Problem::from(error).in_file(self.path))?;
         self.first_row += batch.num_rows;
         progress.advance(batch.num_rows as u64);
         match progress.is_cancelled() {

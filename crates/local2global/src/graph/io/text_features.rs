@@ -61,6 +61,7 @@ pub(crate) fn read(
         |rows| {
             rows.ids.iter().for_each(|id| ids.push(id));
             values.extend(rows.values);
+            Ok(())
         },
     )?;
     let bytes = 4 * values.len() as u64;

@@ -6,7 +6,7 @@ pub(crate) mod parse;
 
 use super::error::{Problem, ReadError};
 use super::lines::{LineBlocks, at_line, for_each_block};
-use super::raw::{RawEdges, RawEdgesBuilder};
+use super::raw::{RawEdges, RawEdgesBuilder, SpillOptions};
 use super::source::Source;
 use crate::progress::Progress;
 use layout::{LayoutOptions, detect, is_comment};
@@ -16,6 +16,7 @@ use parse::parse_block;
 pub(crate) fn read_edge_list(
     source: Source,
     options: &LayoutOptions,
+    spill: SpillOptions,
     progress: &dyn Progress,
 ) -> Result<(RawEdges, Option<String>), ReadError> {
     let name = source.name().to_owned();
@@ -28,9 +29,11 @@ pub(crate) fn read_edge_list(
     let layout = detect(&start, options)
         .map_err(|(line, problem)| at_line(&name, start.first_line + line, problem))?;
     blocks.put_back(start);
-    let mut builder = RawEdgesBuilder::default();
+    let mut builder = RawEdgesBuilder::new(spill);
     let parse = |block: &_| parse_block(block, &layout);
-    for_each_block(blocks, progress, parse, |parsed| builder.push(parsed.pairs, parsed.weights))?;
+    for_each_block(blocks, progress, parse, |parsed| {
+        builder.push(parsed.pairs, parsed.weights).map_err(|error| Problem::from(error).in_file(&name))
+    })?;
     let edges = builder.finish();
     match edges.len() {
         0 => Err(no_edges()),

@@ -1,0 +1,60 @@
+//! Graphs whose edges do not fit into memory.
+//!
+//! ```text
+//! pieces of a file --spill--> edges on disk by range of rows --rows--> indptr.npy indices.npy ...
+//! ```
+//!
+//! Readers hand over pieces of edges in any order. While they fit, they stay in memory and the graph
+//! is built there ([`build`](super::build)). When they do not, everything goes to disk: each edge into
+//! the lists of its two rows' ranges, [`EdgeBuckets`](buckets::EdgeBuckets). One range after the other
+//! is then read back, sorted into rows and merged by the same code as in memory, and appended to the
+//! arrays of the graph, which are mapped. So the bytes are the same, whatever the limit.
+//!
+//! Nodes are numbered on the way. Integers below 2³² are ranked in a bitmap. Text is numbered by a
+//! table of all names, which has to fit. Larger integers are sorted outside memory, [`sort`].
+//!
+//! Disk: 8 bytes for each entry of a row (12 with weights), that is 16 an undirected edge, besides
+//! the graph. Memory: the limit. Time: each edge is written and read once more than in memory.
+
+mod buckets;
+
+mod error;
+
+mod keep;
+
+mod rows;
+
+mod scratch;
+
+mod sort;
+
+mod spill;
+
+#[cfg(test)]
+mod tests;
+
+mod wide;
+
+use std::path::PathBuf;
+
+pub use error::ExternalError;
+pub(crate) use keep::keep_nodes;
+pub(crate) use rows::build_on_disk;
+pub use scratch::Scratch;
+pub(crate) use spill::Spill;
+
+/// How much memory making a graph may take, and where there is room for what does not fit.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    /// Bytes of memory.
+    pub limit: u64,
+    /// Temporary files go into a folder of their own in this one.
+    pub folder: PathBuf,
+}
+
+impl Default for Workspace {
+    /// No limit.
+    fn default() -> Self {
+        Self { limit: u64::MAX, folder: std::env::temp_dir() }
+    }
+}

@@ -1,0 +1,147 @@
+//! A graph made on disk is the graph made in memory, to the byte.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use rand::RngExt;
+
+use super::super::io::{Problem, ReadError};
+use super::super::load::{Component, GraphConfig, Loaded, load, load_within};
+use super::super::{Duplicates, store};
+use super::{ExternalError, Workspace};
+use crate::progress::Silent;
+use crate::seed::{Seed, Stage};
+
+/// A limit at which edges go to disk at once, and every buffer has its smallest size.
+const TINY: u64 = 1 << 12;
+
+/// Lines of edges between ids that are made of small numbers.
+fn edges(num_edges: usize, weighted: bool, id: impl Fn(u64) -> String) -> String {
+    let mut random = Seed(11).stream(Stage::Generate, 0);
+    let mut text = String::new();
+    for _ in 0..num_edges {
+        // Squares make hubs; far numbers make small components of their own.
+        let mut end = || match random.random_range(0..20_u64) {
+            0 => 5000 + random.random_range(0..400_u64),
+            _ => random.random_range(0..40_u64).pow(2),
+        };
+        let [from, to] = [id(end()), id(end())];
+        match weighted {
+            true => writeln!(text, "{from} {to} {}", random.random_range(0..5_u64) as f32 / 4.0),
+            false => writeln!(text, "{from} {to}"),
+        }
+        .unwrap();
+    }
+    text
+}
+
+fn workspace(folder: &Path, limit: u64) -> Workspace {
+    Workspace { limit, folder: folder.to_owned() }
+}
+
+/// All files of a stored graph.
+fn stored(loaded: &Loaded) -> Vec<(String, Vec<u8>)> {
+    let folder = tempfile::tempdir().unwrap();
+    store::write_loaded(folder.path(), loaded).unwrap();
+    let mut files: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Reads a text in memory and on disk, and compares the results.
+fn assert_same(text: &str, config: &GraphConfig, case: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("edges.txt");
+    fs::write(&path, text).unwrap();
+    let in_memory = load(&path, config, &Silent).unwrap();
+    let work = tempfile::tempdir().unwrap();
+    for limit in [TINY, 40_000] {
+        let on_disk = load_within(&path, config, &workspace(work.path(), limit), &Silent).unwrap();
+        assert!(on_disk.scratch.is_some(), "{case}: on disk");
+        assert_eq!(on_disk.graph, in_memory.graph, "{case}");
+        assert_eq!(on_disk.summary, in_memory.summary, "{case}");
+        assert_eq!(on_disk.graph.num_self_loops(), in_memory.graph.num_self_loops(), "{case}");
+        assert!(stored(&on_disk) == stored(&in_memory), "{case}: files");
+    }
+    assert_eq!(fs::read_dir(work.path()).unwrap().count(), 0, "{case}: nothing is left behind");
+}
+
+/// All ways to make a graph of listed edges.
+fn all_options() -> Vec<GraphConfig> {
+    let mut all = Vec::new();
+    for duplicates in [Duplicates::Auto, Duplicates::Sum, Duplicates::One] {
+        for (symmetrise, self_loops) in [(true, false), (true, true), (false, true)] {
+            for component in [Component::Largest, Component::All] {
+                all.push(GraphConfig {
+                    duplicates,
+                    symmetrise,
+                    self_loops,
+                    component,
+                    ..GraphConfig::default()
+                });
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn any_options_give_the_same_bytes_on_disk() {
+    for weighted in [false, true] {
+        let text = edges(6000, weighted, |id| id.to_string());
+        for config in all_options() {
+            assert_same(&text, &config, &format!("weights {weighted}, {config:?}"));
+        }
+    }
+}
+
+#[test]
+fn ids_without_gaps_large_ids_and_names_give_the_same_bytes_on_disk() {
+    let all = GraphConfig { component: Component::All, ..GraphConfig::default() };
+    for weighted in [false, true] {
+        let path: String = (1..8000).map(|node| format!("{} {node}\n", node - 1)).collect();
+        assert_same(&path, &all, "a path");
+        let far = |id: u64| (id * 4_000_000_007_u64).to_string();
+        assert_same(&edges(5000, weighted, far), &GraphConfig::default(), "large ids");
+        let mut grown = edges(4000, weighted, |id| id.to_string());
+        grown += &edges(4000, weighted, far);
+        assert_same(&grown, &GraphConfig::default(), "small ids before large ones");
+        let names = |id: u64| format!("n{}", id * 7919 % 5417);
+        assert_same(&edges(5000, weighted, names), &GraphConfig::default(), "names");
+    }
+}
+
+#[test]
+fn features_and_labels_come_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |value: &dyn Fn(u64) -> String| -> String {
+        (0..6000).map(|id| format!("{id},{}\n", value(id))).collect()
+    };
+    let (features, labels) = (folder.path().join("x.csv"), folder.path().join("y.csv"));
+    fs::write(&features, format!("id,a\n{}", rows(&|id| (id * 2).to_string()))).unwrap();
+    fs::write(&labels, rows(&|id| format!("c{}", id % 3))).unwrap();
+    let config = GraphConfig { labels: Some(labels), ..GraphConfig::default() };
+    let text = edges(3000, false, |id| id.to_string());
+    assert_same(&text, &config, "labels");
+}
+
+#[test]
+fn names_that_do_not_fit_are_refused_with_what_they_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("edges.txt");
+    let text: String =
+        (0..3000).map(|node| format!("a-long-name-{node} another-long-name-{node}\n")).collect();
+    fs::write(&path, text).unwrap();
+    let found = load_within(&path, &GraphConfig::default(), &workspace(folder.path(), TINY), &Silent);
+    let error: ReadError = found.unwrap_err();
+    assert!(
+        matches!(*error.problem, Problem::External(ExternalError::Memory { limit: TINY, .. })),
+        "{error}"
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
