@@ -1,15 +1,17 @@
 //! A part of a graph on disk, on disk again.
 
 use std::io;
+use std::ops::Range;
 
 use super::super::id_set::Ranks;
 use super::super::{Graph, NodeId, NodeIds};
 use super::error::ExternalError;
 use super::scratch::Scratch;
+use super::writer::{RowWriter, Rows};
 use crate::progress::Progress;
 
-/// Rows between two looks at whether the user has stopped it.
-const ROWS_AT_A_TIME: usize = 1 << 20;
+/// Rows are moved in parts of about this many entries.
+const PART_ENTRIES: u64 = 1 << 20;
 
 /// The edges between some nodes of a graph, in arrays beside those of the graph, and their integer
 /// names. Text names, features and labels are left to the caller.
@@ -20,58 +22,53 @@ pub(crate) fn keep_nodes(
     progress: &dyn Progress,
 ) -> Result<(Graph, Scratch), ExternalError> {
     let part = scratch.beside()?;
-    let arrays = part.arrays();
-    let failed = part.failed();
-    let mut offsets = part.writer::<u64>(&arrays.indptr())?;
-    let mut targets = part.writer::<u32>(&arrays.indices())?;
-    let mut weights = graph.weights().map(|_| part.writer::<f32>(&arrays.weights())).transpose()?;
-    let mut ids = match graph.ids() {
-        NodeIds::Strings(_) => None,
-        _ => Some(part.writer::<u64>(&arrays.ids())?),
-    };
-    offsets.push(&[0]).map_err(&failed)?;
-    let mut end = 0_u64;
-    let mut row_targets: Vec<u32> = Vec::new();
-    let mut write_row = |node: NodeId| -> io::Result<()> {
-        row_targets.clear();
-        for (neighbor, position) in graph.neighbors(node).zip(0..) {
-            if !kept.contains(neighbor.index()) {
-                continue;
-            }
-            row_targets.push(kept.rank(neighbor.index()) as u32);
-            if let (Some(weights), Some(row)) = (&mut weights, graph.neighbor_weights(node)) {
-                weights.push(&row[position..=position])?;
-            }
-        }
-        targets.push(&row_targets)?;
-        end += row_targets.len() as u64;
-        offsets.push(&[end])?;
-        match (&mut ids, graph.ids()) {
-            (Some(ids), NodeIds::Integers(names)) => ids.push(&[names[node.index()]]),
-            (Some(ids), _) => ids.push(&[node.0]),
-            (None, _) => Ok(()),
-        }
-    };
-    progress.begin("keeping the largest component", kept.len() as u64, "nodes");
-    let mut nodes = kept.iter().map(NodeId);
-    loop {
-        if progress.is_cancelled() {
-            return Err(ExternalError::Cancelled);
-        }
-        let mut num_rows = 0;
-        for node in nodes.by_ref().take(ROWS_AT_A_TIME) {
-            write_row(node).map_err(&failed)?;
-            num_rows += 1;
-        }
-        progress.advance(num_rows);
-        if num_rows == 0 {
-            break;
-        }
-    }
+    let mut writer = RowWriter::<u32>::new(&part, graph.weights().is_some())?;
+    let parts = parts(graph);
+    progress.begin("keeping the largest component", parts.len() as u64, "parts");
+    writer.append_all(&parts, |nodes| Ok(kept_rows(graph, kept, nodes.clone())), part.failed(), progress)?;
+    writer.finish().map_err(part.failed())?;
+    write_ids(&part, graph.ids(), kept).map_err(part.failed())?;
     progress.end();
-    offsets.finish().and_then(|_| targets.finish()).map_err(&failed)?;
-    weights.map_or(Ok(()), |weights| weights.finish().map(drop)).map_err(&failed)?;
-    ids.map_or(Ok(()), |ids| ids.finish().map(drop)).map_err(&failed)?;
-    let graph = part.graph::<u32>(graph.is_symmetric())?;
-    Ok((graph, part))
+    Ok((part.graph::<u32>(graph.is_symmetric())?, part))
+}
+
+/// Ranges of nodes with about the same number of entries.
+fn parts(graph: &Graph) -> Vec<Range<usize>> {
+    let offsets = graph.offsets();
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start < graph.num_nodes() {
+        let most = offsets[start] + PART_ENTRIES;
+        let end = start + offsets[start..].partition_point(|&offset| offset <= most) - 1;
+        let end = end.max(start + 1);
+        parts.push(start..end);
+        start = end;
+    }
+    parts
+}
+
+/// The rows of the kept nodes of a range, with kept neighbours only.
+fn kept_rows(graph: &Graph, kept: &Ranks, nodes: Range<usize>) -> Rows<u32> {
+    let mut rows = Rows { lens: Vec::new(), targets: Vec::new(), weights: Vec::new() };
+    for node in nodes.filter(|&node| kept.contains(node)).map(NodeId::new) {
+        let before = rows.targets.len();
+        let neighbors = graph.neighbors(node).map(NodeId::index).enumerate();
+        for (position, neighbor) in neighbors.filter(|&(_, neighbor)| kept.contains(neighbor)) {
+            rows.targets.push(kept.rank(neighbor) as u32);
+            rows.weights.extend(graph.neighbor_weights(node).map(|weights| weights[position]));
+        }
+        rows.lens.push((rows.targets.len() - before) as u32);
+    }
+    rows
+}
+
+fn write_ids(part: &Scratch, ids: &NodeIds, kept: &Ranks) -> Result<(), io::Error> {
+    let name = |node: u64| match ids {
+        NodeIds::Integers(names) => names[node as usize],
+        _ => node,
+    };
+    if matches!(ids, NodeIds::Strings(_)) {
+        return Ok(());
+    }
+    part.write_ids(kept.iter().map(name))
 }

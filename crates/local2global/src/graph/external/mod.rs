@@ -35,6 +35,8 @@ mod tests;
 
 mod wide;
 
+mod writer;
+
 use std::path::PathBuf;
 
 pub use error::ExternalError;

@@ -7,15 +7,14 @@
 use std::io;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::super::builder::{Built, Entry, Plain, Weighted, fill_rows};
 use super::super::id_set::Ranks;
 use super::super::{Graph, NodeIndex};
 use super::buckets::EdgeBuckets;
 use super::error::ExternalError;
-use super::scratch::{ArrayWriter, Scratch};
+use super::scratch::Scratch;
 use super::spill::{Lists, SpilledEdges};
+use super::writer::{RowWriter, Rows};
 use crate::progress::Progress;
 
 /// What row an id is.
@@ -53,7 +52,7 @@ pub(crate) fn build_on_disk(
     let SpilledEdges { scratch, options, limit, num_listed, mut dropped, lists } = spilled;
     let graph = match lists {
         Lists::Ids(buckets, ranks) => {
-            write_ids(&scratch, &ranks)?;
+            scratch.write_ids(ranks.iter()).map_err(scratch.failed())?;
             write_graph(&scratch, buckets, &RowMap::Ranks(&ranks), options.symmetrise, limit, progress)
         }
         Lists::Rows(buckets, num_rows) => {
@@ -66,12 +65,6 @@ pub(crate) fn build_on_disk(
     let graph = if options.self_loops { graph } else { graph.with_self_loops(0) };
     dropped.duplicates = num_listed - dropped.self_loops - dropped.zero_weights - graph.num_edges();
     Ok((Built { graph, dropped }, scratch))
-}
-
-fn write_ids(scratch: &Scratch, ranks: &Ranks) -> Result<(), ExternalError> {
-    let mut ids = scratch.writer::<u64>(&scratch.arrays().ids())?;
-    let written = ranks.iter().try_for_each(|id| ids.push(&[id])).and_then(|()| ids.finish());
-    written.map(drop).map_err(scratch.failed())
 }
 
 fn write_graph<I: NodeIndex>(
@@ -90,13 +83,6 @@ fn write_graph<I: NodeIndex>(
     scratch.graph::<I>(symmetric)
 }
 
-/// Some neighbouring rows of the graph.
-struct SortedGroup<I> {
-    row_lens: Vec<u32>,
-    targets: Vec<I>,
-    weights: Vec<f32>,
-}
-
 fn write_rows<I: NodeIndex, E: Entry<I>>(
     scratch: &Scratch,
     buckets: &EdgeBuckets<I>,
@@ -109,26 +95,18 @@ fn write_rows<I: NodeIndex, E: Entry<I>>(
     let entry_bytes = (2 * size_of::<I>() + 4 + size_of::<E>() + size_of::<I>() + 4) as u64;
     let most = (limit / 2 / (2 * threads as u64) / entry_bytes) as usize;
     let groups = groups(buckets, most);
-    let failed = scratch.failed();
     let mut writer = RowWriter::<I>::new(scratch, buckets.is_weighted())?;
     progress.begin("sorting the edges", groups.len() as u64, "parts");
-    let sorted = |group: &Range<usize>| sorted_group::<I, E>(buckets, map, group.clone());
-    let mut finished: Vec<io::Result<SortedGroup<I>>> = Vec::new();
-    for round in groups.chunks(threads).map(Some).chain([None]) {
-        if progress.is_cancelled() {
-            return Err(ExternalError::Cancelled);
-        }
-        let (next, written) = rayon::join(
-            || round.map_or(Vec::new(), |round| round.par_iter().map(sorted).collect()),
-            || finished.drain(..).try_for_each(|group| writer.push(&group?)),
-        );
-        written.map_err(&failed)?;
-        progress.advance(next.len() as u64);
-        finished = next;
-    }
-    writer.finish(scratch).map_err(&failed)?;
+    let sorted = |group: &Range<usize>| sorted_rows::<I, E>(buckets, map, group.clone());
+    writer.append_all(&groups, sorted, scratch.failed(), progress)?;
+    // A graph whose weights are all 1 has none.
+    let drop_weights = buckets.is_weighted() && writer.all_one;
+    let finished = writer.finish().and_then(|()| match drop_weights {
+        true => std::fs::remove_file(scratch.arrays().weights()),
+        false => Ok(()),
+    });
     progress.end();
-    Ok(())
+    finished.map_err(scratch.failed())
 }
 
 /// Groups neighbouring lists that have at most `most` entries together, or are alone.
@@ -151,11 +129,11 @@ fn groups<I: NodeIndex>(buckets: &EdgeBuckets<I>, most: usize) -> Vec<Range<usiz
     groups
 }
 
-fn sorted_group<I: NodeIndex, E: Entry<I>>(
+fn sorted_rows<I: NodeIndex, E: Entry<I>>(
     buckets: &EdgeBuckets<I>,
     map: &RowMap<'_>,
     group: Range<usize>,
-) -> io::Result<SortedGroup<I>> {
+) -> io::Result<Rows<I>> {
     let first = map.row(buckets.first_row(group.start));
     let end = match group.end == buckets.len() {
         true => map.num_rows(),
@@ -163,7 +141,7 @@ fn sorted_group<I: NodeIndex, E: Entry<I>>(
     };
     let entries = buckets.read(group)?;
     let mut region = vec![E::default(); entries.len()];
-    let row_lens = fill_rows(
+    let lens = fill_rows(
         &mut region,
         end - first,
         entries.iter().map(|entry| {
@@ -172,53 +150,8 @@ fn sorted_group<I: NodeIndex, E: Entry<I>>(
         }),
     );
     drop(entries);
-    region.truncate(row_lens.iter().map(|&len| len as usize).sum());
+    region.truncate(lens.iter().map(|&len| len as usize).sum());
     let targets = region.iter().map(|entry| entry.target()).collect();
     let weights = region.iter().map_while(|entry| entry.weight()).collect();
-    Ok(SortedGroup { row_lens, targets, weights })
-}
-
-/// The arrays of a graph in the making.
-struct RowWriter<I> {
-    offsets: ArrayWriter<u64>,
-    targets: ArrayWriter<I>,
-    weights: Option<ArrayWriter<f32>>,
-    end: u64,
-    all_one: bool,
-}
-
-impl<I: NodeIndex> RowWriter<I> {
-    fn new(scratch: &Scratch, weighted: bool) -> Result<Self, ExternalError> {
-        let arrays = scratch.arrays();
-        let mut offsets = scratch.writer(&arrays.indptr())?;
-        offsets.push(&[0]).map_err(scratch.failed())?;
-        Ok(Self {
-            offsets,
-            targets: scratch.writer(&arrays.indices())?,
-            weights: weighted.then(|| scratch.writer(&arrays.weights())).transpose()?,
-            end: 0,
-            all_one: true,
-        })
-    }
-
-    fn push(&mut self, group: &SortedGroup<I>) -> io::Result<()> {
-        for &len in &group.row_lens {
-            self.end += u64::from(len);
-            self.offsets.push(&[self.end])?;
-        }
-        self.targets.push(&group.targets)?;
-        self.all_one &= group.weights.iter().all(|&weight| weight == 1.0);
-        self.weights.as_mut().map_or(Ok(()), |weights| weights.push(&group.weights))
-    }
-
-    /// Finishes the arrays. A graph whose weights are all 1 has none.
-    fn finish(self, scratch: &Scratch) -> io::Result<()> {
-        self.offsets.finish()?;
-        self.targets.finish()?;
-        match self.weights {
-            Some(weights) if !self.all_one => weights.finish().map(drop),
-            Some(_) => std::fs::remove_file(scratch.arrays().weights()),
-            None => Ok(()),
-        }
-    }
+    Ok(Rows { lens, targets, weights })
 }

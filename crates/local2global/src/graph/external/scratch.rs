@@ -49,6 +49,14 @@ impl Scratch {
         writer.map_err(self.failed())
     }
 
+    /// Writes the names of all nodes.
+    pub(super) fn write_ids(&self, ids: impl Iterator<Item = u64>) -> io::Result<()> {
+        let file = BufWriter::with_capacity(1 << 20, File::create(self.arrays().ids())?);
+        let mut writer = npy::Writer::new(file, &[])?;
+        ids.into_iter().try_for_each(|id| writer.push(&[id]))?;
+        writer.finish().map(drop)
+    }
+
     /// An error of a temporary file.
     pub(super) fn failed(&self) -> impl Fn(io::Error) -> ExternalError + use<> {
         let path = self.folder.path().to_owned();
