@@ -50,7 +50,7 @@ def partition(
     clusters: Optional[int] = None,
     *,
     patch_size: Optional[int] = None,
-    method: str = "metis",
+    method: str = "auto",
     dim: int = DEFAULT_DIM,
     min_overlap: Optional[int] = None,
     random_state: Optional[int] = 0,
@@ -71,7 +71,8 @@ def partition(
         How many clusters, or about how many nodes each. By default 2000 nodes each, but ten
         clusters or more, if the graph is not too small for that.
     method
-        `"metis"`, `"fennel"`, `"louvain"` or `"given"` (the labels, or `file=...`).
+        `"auto"` (METIS while it fits in memory, `"buffered"` above), `"metis"`, `"buffered"`,
+        `"fennel"`, `"louvain"` or `"given"` (the labels, or `file=...`).
 
     Examples
     --------

@@ -95,6 +95,9 @@ fn for_partition_error(error: &PartitionError) -> Option<String> {
         PartitionError::TooManyClusters { nodes, .. } => {
             format!("ask for fewer with `--set partition.clusters={nodes}`")
         }
+        PartitionError::TooLarge { method: "metis", .. } => {
+            "rerun with `--set partition.method=buffered`, which takes more".into()
+        }
         PartitionError::TooLarge { .. } => {
             "rerun with `--set partition.method=fennel`, which has no such limit".into()
         }

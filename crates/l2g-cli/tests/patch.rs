@@ -64,7 +64,9 @@ fn the_same_seed_gives_the_same_bytes_on_one_and_two_threads() {
 fn every_method_leads_to_patches() {
     let run = Folder::of_cora();
     let fennel = ["--set", "partition.method=fennel", "--set", "partition.passes=4"];
-    for method in [&fennel[..], &["--method", "louvain"]] {
+    let buffered =
+        ["--method", "buffered", "--set", "partition.method=buffered", "--set", "partition.buffer=500"];
+    for method in [&fennel[..], &buffered, &["--method", "louvain"]] {
         let common = ["partition", "run", "--patch-size", "300", "--dim", "16", "--json"];
         run.json(&[&common, method].concat());
         let patches = run.json(&["patch", "run", "--set", "embed.dim=16", "--degree", "3", "--json"]);

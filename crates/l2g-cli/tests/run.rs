@@ -181,6 +181,7 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
     assert!(!folder.join("run").exists());
     assert_eq!(plan["stages"][0]["reason"], "not done yet");
     assert_eq!(plan["stages"][1]["reason"], "graph is done anew");
+    assert_eq!(plan["partitioner"], "metis");
     assert!(plan["estimate"]["memory_bytes"].as_u64().unwrap() > 0);
     stages(folder, &run("run", &[]));
     let (told, written) =
@@ -189,6 +190,7 @@ fn a_dry_run_tells_what_would_be_done_and_writes_nothing() {
     let output = l2g(folder, &run("run", &["--dry-run", "--set", "align.weights=unit"]));
     let told = result(&output);
     assert!(told.contains("embed      would be kept"), "{told}");
+    assert!(told.contains("clusters   by metis"), "{told}");
     assert!(told.contains("align      would be done (align.weights is unit, was overlap)"), "{told}");
     assert!(told.contains("evaluate   would be done (align is done anew)"), "{told}");
 }
@@ -265,6 +267,9 @@ fn results_are_on_standard_output_and_all_else_on_standard_error() {
     let told = l2g(folder, &run("run", &[]));
     assert!(result(&told).starts_with("nodes "), "{}", result(&told));
     assert!(text(&told).starts_with("graph      done in "), "{}", text(&told));
+    let partition =
+        text(&told).lines().find(|line| line.starts_with("partition  done in ")).map(str::to_owned);
+    assert!(partition.is_some_and(|line| line.ends_with(" s by metis")), "{}", text(&told));
     assert!(!text(&told).contains("reconstruction"), "{}", text(&told));
     // Quiet keeps results: the table of a stage too.
     let quiet = l2g(folder, &run("run", &["-q"]));

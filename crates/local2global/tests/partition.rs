@@ -6,19 +6,24 @@ mod common;
 
 use common::{blocks, on_threads, ring, scattered};
 use local2global::graph::component::Components;
-use local2global::graph::{Graph, Labels};
+use local2global::graph::edge_list::EdgeChunk;
+use local2global::graph::{BuildOptions, EdgeList, Graph, Labels, build};
 use local2global::partition::fennel::Order;
 use local2global::partition::{
-    Fennel, GivenClusters, Louvain, Metis, NumClusters, Partition, PartitionConfig, PartitionMethod,
-    partition,
+    Buffered, ClusterGraph, Fennel, GivenClusters, Louvain, Metis, NumClusters, Partition, PartitionConfig,
+    PartitionError, PartitionMethod, partition,
 };
-use local2global::progress::Silent;
+use local2global::progress::{Progress, Silent};
 use local2global::seed::Seed;
 
 fn methods() -> Vec<PartitionMethod> {
     let fennel = |passes, order| PartitionMethod::Fennel(Fennel { passes, order, ..Default::default() });
+    let buffered = |buffer| PartitionMethod::Buffered(Buffered { buffer, ..Default::default() });
     vec![
+        PartitionMethod::default(),
         PartitionMethod::Metis(Metis::default()),
+        buffered(None),
+        buffered(Some(50)),
         fennel(1, Order::Natural),
         fennel(4, Order::Random),
         fennel(2, Order::BreadthFirst),
@@ -36,6 +41,13 @@ fn graphs() -> Vec<Graph> {
 fn with_labels(graph: Graph) -> Graph {
     let labels = (0..graph.num_nodes() as i32).map(|node| (node % 13).min(6)).collect::<Vec<_>>();
     graph.with_labels(Some(Labels::single(labels.into(), vec![]))).unwrap()
+}
+
+fn weighted(edges: &[([u32; 2], f32)], num_nodes: usize) -> Graph {
+    let (pairs, weights) = edges.iter().copied().unzip();
+    let mut list = EdgeList::new();
+    list.push(EdgeChunk { pairs, weights });
+    build(list, num_nodes, &BuildOptions::default()).graph
 }
 
 fn run(graph: &Graph, method: &PartitionMethod, clusters: usize, min_size: usize, seed: u64) -> Partition {
@@ -73,7 +85,7 @@ fn there_are_no_more_clusters_than_asked_for() {
             PartitionMethod::Given(_) => assert_eq!(found, 7),
             _ => assert!(found <= clusters, "{} {found}", method.name()),
         }
-        if matches!(method, PartitionMethod::Metis(_) | PartitionMethod::Fennel(_)) {
+        if !matches!(method, PartitionMethod::Louvain(_) | PartitionMethod::Given(_)) {
             assert_eq!(found, clusters, "{}", method.name());
         }
     });
@@ -121,6 +133,57 @@ fn the_load_limit_of_fennel_holds() {
 }
 
 #[test]
+fn the_load_limit_of_buffered_holds() {
+    for seed in 0..20 {
+        let graph = blocks(200 + seed as u32, 3, 500, seed);
+        let buffered = Buffered { load_limit: 1.05, buffer: Some(30 << (seed % 6)) };
+        let limit = buffered.limit(graph.num_nodes(), 11);
+        let found = run(&graph, &PartitionMethod::Buffered(buffered), 11, 1, seed);
+        assert_eq!(found.num_clusters(), 11, "seed {seed}");
+        assert!(found.sizes().iter().all(|&size| size <= limit), "seed {seed}");
+    }
+}
+
+#[test]
+fn auto_gives_the_clusters_of_metis_where_they_fit_in_memory() {
+    let graph = blocks(600, 6, 3000, 1);
+    let metis = run(&graph, &PartitionMethod::Metis(Metis::default()), 8, 1, 5);
+    assert_eq!(run(&graph, &PartitionMethod::default(), 8, 1, 5), metis);
+}
+
+#[test]
+fn heavy_edges_stay_inside_with_any_method_that_minimises_the_cut() {
+    // A ring of pairs: edges inside are heavy.
+    let edges: Vec<([u32; 2], f32)> =
+        (0..400).map(|i| ([i, (i + 1) % 400], if i % 2 == 0 { 50.5 } else { 0.5 })).collect();
+    let graph = weighted(&edges, 400);
+    let buffered = Buffered { buffer: Some(100), ..Default::default() };
+    for method in [PartitionMethod::Metis(Metis::default()), PartitionMethod::Buffered(buffered)] {
+        let found = run(&graph, &method, 5, 1, 3);
+        let cut =
+            (0..200).filter(|pair| found.clusters()[2 * pair] != found.clusters()[2 * pair + 1]).count();
+        assert_eq!(cut, 0, "{}", method.name());
+    }
+}
+
+#[test]
+fn a_partition_can_be_cancelled() {
+    struct Impatient;
+    impl Progress for Impatient {
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+    let graph = blocks(300, 4, 900, 1);
+    for method in [PartitionMethod::Buffered(Buffered::default()), PartitionMethod::Fennel(Fennel::default())]
+    {
+        let config = PartitionConfig { method, size: NumClusters::Clusters(4) };
+        let outcome = partition(&graph, &config, 1, Seed(1), &Impatient);
+        assert!(matches!(outcome, Err(PartitionError::Cancelled)), "{}", config.method.name());
+    }
+}
+
+#[test]
 fn clusters_stay_within_components_and_crumbs_are_packed() {
     for seed in 0..5 {
         let graph = scattered(seed);
@@ -153,11 +216,14 @@ fn one_cluster_is_valid_for_every_method() {
 #[test]
 fn restreaming_comes_close_to_metis_on_blocks() {
     let graph = blocks(4000, 8, 40_000, 2);
-    let cut = |method| {
-        let found = run(&graph, &method, 8, 1, 1);
-        local2global::partition::ClusterGraph::of(&graph, &found).cut_entries()
-    };
+    let cut = |method| ClusterGraph::of(&graph, &run(&graph, &method, 8, 1, 1)).cut_entries();
     let metis = cut(PartitionMethod::Metis(Metis::default()));
     let fennel = cut(PartitionMethod::Fennel(Fennel { passes: 10, ..Default::default() }));
     assert!(fennel as f64 <= 1.5 * metis as f64, "{fennel} {metis}");
+    // An eighth of the edges, and a twentieth.
+    for buffer in [5000, 2000] {
+        let buffered = Buffered { buffer: Some(buffer), ..Default::default() };
+        let buffered = cut(PartitionMethod::Buffered(buffered));
+        assert!(buffered as f64 <= 1.25 * metis as f64, "{buffered} {metis}");
+    }
 }

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use local2global::config::Config;
 use local2global::graph::{Graph, store};
 use local2global::partition::{
-    Fennel, GivenClusters, Louvain, Metis, NumClusters, PartitionConfig, PartitionMethod, PartitionReport,
-    partition, write_partition,
+    Buffered, Fennel, GivenClusters, Louvain, Metis, NumClusters, PartitionConfig, PartitionMethod,
+    PartitionReport, partition, write_partition,
 };
 use local2global::pipeline::{Sharing, StageName};
 use local2global::run_dir::RunDir;
@@ -28,13 +28,13 @@ use crate::stage::StageWork;
 /// `--set partition.method=fennel --set partition.passes=10`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g partition runs/cora --clusters 10\n  \
-    l2g partition runs/web --method fennel --patch-size 5000\n  \
+    l2g partition runs/web --method buffered --patch-size 5000\n  \
     l2g partition runs/firm --method given --file departments.csv")]
 pub(crate) struct PartitionArgs {
     /// The run folder, with the graph in `1-graph`
     run: PathBuf,
 
-    /// The partitioner [default: metis]
+    /// The partitioner [default: auto]
     #[arg(long, value_name = "METHOD")]
     method: Option<MethodArg>,
 
@@ -56,9 +56,13 @@ pub(crate) struct PartitionArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum MethodArg {
+    /// `metis` while it fits in memory, `buffered` above
+    Auto,
     /// Balanced clusters with few edges between them
     Metis,
-    /// Streaming, for graphs larger than memory
+    /// The same with a tenth of the memory, for graphs larger than memory
+    Buffered,
+    /// Streaming, with the least memory
     Fennel,
     /// Communities: dense inside, of any size
     Louvain,
@@ -81,6 +85,7 @@ pub(crate) fn execute(args: &PartitionArgs, context: &Context) -> anyhow::Result
     let graph = open_graph(&work.run)?;
     work.config.partition = settings(args, &work.config.partition);
     args.dim.put_into(&mut work.config);
+    work.config.partition.method = work.config.partition.method.for_graph(&graph);
     let Config { partition: config, patch, embed, seed, .. } = &work.config;
     let smallest = patch.overlap_bounds(embed.dim)?.half_min();
     let found = partition(&graph, config, smallest, *seed, &context.progress)
@@ -111,6 +116,8 @@ pub(crate) fn open_graph(run: &RunDir) -> anyhow::Result<Graph> {
 fn settings(args: &PartitionArgs, config: &PartitionConfig) -> PartitionConfig {
     let mut config = config.clone();
     match args.method {
+        Some(MethodArg::Auto) => keep(&mut config, PartitionMethod::default()),
+        Some(MethodArg::Buffered) => keep(&mut config, PartitionMethod::Buffered(Buffered::default())),
         Some(MethodArg::Metis) => keep(&mut config, PartitionMethod::Metis(Metis::default())),
         Some(MethodArg::Fennel) => keep(&mut config, PartitionMethod::Fennel(Fennel::default())),
         Some(MethodArg::Louvain) => keep(&mut config, PartitionMethod::Louvain(Louvain::default())),
@@ -148,6 +155,7 @@ fn rows(
     let cut = 100.0 * report.cut_share;
     let note = asked.map_or(String::new(), |asked| format!(" ({} were asked for)", grouped(asked)));
     let mut rows = vec![
+        ("method", record.method.to_owned()),
         ("clusters", grouped(report.clusters) + &note),
         ("sizes", format!("{} to {} nodes", grouped(smallest), grouped(largest))),
         ("balance", format!("the largest has {:.3} times the nodes of the mean", report.balance)),

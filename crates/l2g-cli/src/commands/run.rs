@@ -128,10 +128,11 @@ const FIRST_TIME: &str = "not done yet";
 
 /// What became of a stage, in words.
 fn outcome(report: &StageReport) -> String {
+    let by = report.method.map_or(String::new(), |method| format!(" by {method}"));
     match &report.reason {
         None => "kept".to_owned(),
-        Some(reason) if reason == FIRST_TIME => format!("done in {:.2} s", report.seconds),
-        Some(reason) => format!("done in {:.2} s ({reason})", report.seconds),
+        Some(reason) if reason == FIRST_TIME => format!("done in {:.2} s{by}", report.seconds),
+        Some(reason) => format!("done in {:.2} s{by} ({reason})", report.seconds),
     }
 }
 
@@ -146,6 +147,7 @@ fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     let estimate = &plan.estimate;
     rows.push(("nodes", grouped(estimate.nodes)));
     let size = grouped(estimate.patch_nodes);
+    rows.push(("clusters", format!("by {}", plan.partitioner)));
     rows.push(("patches", format!("{}, of about {size} nodes", grouped(estimate.patches))));
     let (needed, mapped) = (bytes(estimate.memory_bytes), bytes(estimate.mapped_bytes));
     rows.push(("memory", format!("about {needed}; mapped files use up to {mapped} more, where it is free")));

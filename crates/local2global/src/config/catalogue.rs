@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::entries::SETTINGS;
 use super::setting::Setting;
 use super::{Config, ConfigError, ExperimentConfig, TABLES, nearest};
-use crate::partition::{Fennel, GivenClusters, Louvain, PartitionConfig, PartitionMethod};
+use crate::partition::{Buffered, Fennel, GivenClusters, Louvain, PartitionConfig, PartitionMethod};
 
 impl Config {
     /// All settings there are, table by table.
@@ -66,6 +66,7 @@ impl Config {
             ..Default::default()
         };
         let methods = [
+            PartitionMethod::Buffered(Buffered::default()),
             PartitionMethod::Fennel(Fennel::default()),
             PartitionMethod::Louvain(Louvain::default()),
             PartitionMethod::Given(GivenClusters::default()),
@@ -115,7 +116,7 @@ mod tests {
             assert!(names.len() > 2, "{table}: {names:?}");
             keys.extend(names.into_iter().map(|name| format!("{table}.{name}")));
         }
-        for method in ["metis", "fennel", "louvain", "given"] {
+        for method in ["auto", "metis", "buffered", "fennel", "louvain", "given"] {
             let names = accepted(&format!("[partition]\nmethod = \"{method}\"\nghost = 0\n"));
             assert!(!names.is_empty(), "{method}");
             keys.extend(names.into_iter().map(|name| format!("partition.{name}")));
@@ -156,7 +157,7 @@ mod tests {
             assert_ne!(defaults.contains_key(setting.key), setting.unset.is_some(), "{}", setting.key);
             assert!(setting.meaning.ends_with('.') && !setting.meaning.contains('\n'), "{}", setting.key);
         }
-        assert_eq!(defaults["partition.method"], "metis");
+        assert_eq!(defaults["partition.method"], "auto");
         assert_eq!(defaults["embed.dim"], 128);
     }
 

@@ -89,8 +89,10 @@ pub(super) const SETTINGS: &[Setting] = &[
     choice(
         "partition.method",
         &[
+            ("auto", "`metis` while it fits in memory, `buffered` above"),
             ("metis", "balanced clusters with few edges between them"),
-            ("fennel", "one streaming pass or more, for graphs larger than memory"),
+            ("buffered", "the same with a tenth of the memory, for graphs larger than memory"),
+            ("fennel", "one streaming pass or more, with the least memory, and more edges between clusters"),
             ("louvain", "communities: dense inside, of any size"),
             ("given", "clusters from `partition.file`, or else from the labels"),
         ],
@@ -107,15 +109,25 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "partition.imbalance",
         "0.001 to 1000",
-        "For `metis`: how much larger than the mean a cluster may become; 0.03 is 3 %.",
+        "For `metis`, also as the choice of `auto`: how much larger than the mean a cluster may become; 0.03 is 3 %.",
     ),
-    setting("partition.attempts", COUNT, "For `metis`: how many partitions are made; the best is kept."),
+    setting(
+        "partition.attempts",
+        COUNT,
+        "For `metis`, also as the choice of `auto`: how many partitions are made; the best is kept.",
+    ),
+    setting(
+        "partition.buffer",
+        "1 to 536870912",
+        "For `buffered`: how many edges between groups of nodes are held in memory, at some 80 bytes each.",
+    )
+    .or("an eighth of all edges, but at least 65536 and at most 33554432"),
     setting("partition.passes", COUNT, "For `fennel`: how often all nodes are placed."),
     setting("partition.gamma", "above 1", "For `fennel`: how steeply the price of a cluster rises with its size."),
     setting(
         "partition.load_limit",
         "a number from 1",
-        "For `fennel`: how much larger than the mean a cluster may become; 1.1 is 10 %.",
+        "For `buffered` and `fennel`: how much larger than the mean a cluster may become; 1.1 is 10 %.",
     ),
     choice(
         "partition.order",

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [partition]
-//! method = "fennel"     # "metis" (default), "louvain", "given"
+//! method = "fennel"     # "auto" (default), "metis", "buffered", "louvain", "given"
 //! clusters = 10         # or patch_size = 2000; "auto" (default) follows from the graph
 //! passes = 3            # the method's own keys
 //! ```
@@ -14,9 +14,11 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::metis::{self, Metis};
 use super::{
-    Fennel, GivenClusters, Graph, Louvain, Metis, Partition, PartitionError, PartitionTask, Partitioner,
+    Buffered, Fennel, GivenClusters, Graph, Louvain, Partition, PartitionError, PartitionTask, Partitioner,
 };
+use crate::memory;
 
 /// How many clusters to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +57,13 @@ impl Serialize for NumClusters {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum PartitionMethod {
+    /// METIS, with these settings, while it fits in memory, and passes within a buffer above.
+    Auto(Metis),
     /// Multilevel k-way partitioning by METIS.
     Metis(Metis),
-    /// Streaming, for graphs larger than memory.
+    /// Passes over the graph and a buffer, for graphs larger than memory.
+    Buffered(Buffered),
+    /// Streaming, with the least memory.
     Fennel(Fennel),
     /// Communities of high modularity.
     Louvain(Louvain),
@@ -78,16 +84,14 @@ pub struct PartitionConfig {
 
 impl Default for PartitionConfig {
     fn default() -> Self {
-        let method = PartitionMethod::Metis(Metis::default());
-        Self { method, size: NumClusters::Auto }
+        Self { method: PartitionMethod::default(), size: NumClusters::Auto }
     }
 }
 
 impl PartitionConfig {
-    /// METIS with this many clusters.
+    /// The usual method with this many clusters.
     pub fn with_clusters(clusters: usize) -> Self {
-        let method = PartitionMethod::Metis(Metis::default());
-        Self { method, size: NumClusters::Clusters(clusters) }
+        Self { size: NumClusters::Clusters(clusters), ..Self::default() }
     }
 
     /// The number of clusters for a graph of `num_nodes` nodes, if each is to have at least
@@ -113,11 +117,37 @@ impl PartitionConfig {
     }
 }
 
+impl Default for PartitionMethod {
+    fn default() -> Self {
+        Self::Auto(Metis::default())
+    }
+}
+
 impl PartitionMethod {
+    /// The method that `auto` stands for on this machine; any other is itself.
+    pub fn for_graph(&self, graph: &Graph) -> Self {
+        self.within(graph, memory::total_bytes().unwrap_or(u64::MAX))
+    }
+
+    /// The method that `auto` stands for where `limit` bytes of memory may be used: METIS if what it
+    /// needs fits, and it can count the edges; any other method is itself.
+    pub fn within(&self, graph: &Graph, limit: u64) -> Self {
+        let Self::Auto(metis) = self else { return self.clone() };
+        // A directed graph is partitioned with every edge both ways.
+        let entries = graph.num_directed_edges() * if graph.is_symmetric() { 1 } else { 2 };
+        let fits = metis::metis_bytes(graph.num_nodes(), entries) <= limit;
+        match fits && metis::can_count(graph.num_nodes(), entries) {
+            true => Self::Metis(metis.clone()),
+            false => Self::Buffered(Buffered::default()),
+        }
+    }
+
     /// The name of the method, as the configuration spells it.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Auto(_) => "auto",
             Self::Metis(_) => "metis",
+            Self::Buffered(_) => "buffered",
             Self::Fennel(_) => "fennel",
             Self::Louvain(_) => "louvain",
             Self::Given(_) => "given",
@@ -128,7 +158,9 @@ impl PartitionMethod {
 impl Partitioner for PartitionMethod {
     fn partition(&self, graph: &Graph, task: &PartitionTask<'_>) -> Result<Partition, PartitionError> {
         match self {
+            Self::Auto(_) => self.for_graph(graph).partition(graph, task),
             Self::Metis(method) => method.partition(graph, task),
+            Self::Buffered(method) => method.partition(graph, task),
             Self::Fennel(method) => method.partition(graph, task),
             Self::Louvain(method) => method.partition(graph, task),
             Self::Given(method) => method.partition(graph, task),
@@ -148,7 +180,7 @@ impl<'de> Deserialize<'de> for PartitionConfig {
             (None, Some(count)) => NumClusters::PatchSize(whole_number("patch_size", count)?),
             (None, None) => Self::default().size,
         };
-        keys.entry("method").or_insert_with(|| "metis".into());
+        keys.entry("method").or_insert_with(|| "auto".into());
         let method = serde_json::from_value(Value::Object(keys)).map_err(D::Error::custom)?;
         Ok(Self { method, size })
     }
@@ -179,6 +211,8 @@ mod tests {
             r#"{"method": "louvain", "clusters": 7}"#,
             r#"{"method": "given", "file": "clusters.csv"}"#,
             r#"{"method": "metis", "clusters": "auto"}"#,
+            r#"{"method": "auto", "attempts": 3}"#,
+            r#"{"method": "buffered", "load_limit": 1.05, "buffer": 1000}"#,
         ] {
             let config = parse(json).unwrap();
             assert_eq!(parse(&serde_json::to_string(&config).unwrap()).unwrap(), config);
@@ -191,6 +225,22 @@ mod tests {
         assert!(parse(r#"{"method": "spectral"}"#).unwrap_err().contains("spectral"));
         assert!(parse(r#"{"clusters": 2, "patch_size": 3}"#).unwrap_err().contains("either"));
         assert!(parse(r#"{"clusters": -1}"#).unwrap_err().contains("whole number"));
+    }
+
+    #[test]
+    fn metis_is_taken_as_long_as_it_fits() {
+        let graph = Graph::from_rows(vec![0, 1, 3, 4].into(), vec![1_u32, 0, 2, 1].into(), true).unwrap();
+        let auto = parse(r#"{"attempts": 3}"#).unwrap().method;
+        let needed = metis::metis_bytes(3, 4);
+        let metis = Metis { attempts: 3, ..Default::default() };
+        assert_eq!(auto.within(&graph, needed), PartitionMethod::Metis(metis.clone()));
+        assert_eq!(auto.for_graph(&graph), PartitionMethod::Metis(metis));
+        let buffered = PartitionMethod::Buffered(Buffered::default());
+        assert_eq!(auto.within(&graph, needed - 1), buffered);
+        assert_eq!(buffered.within(&graph, needed), buffered);
+        // Both ways, the two arrows take as much as the two edges.
+        let directed = Graph::from_rows(vec![0, 1, 2, 2].into(), vec![1_u32, 2].into(), false).unwrap();
+        assert_eq!(auto.within(&directed, needed - 1), buffered);
     }
 
     #[test]

@@ -27,6 +27,7 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::loads::Loads;
+use super::rows::GraphRows;
 use super::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::graph::{Graph, NodeId, NodeIndex, Targets};
 use crate::progress::Progress;
@@ -107,7 +108,7 @@ impl Fennel {
         order: &Sequence,
         progress: &dyn Progress,
     ) -> Result<Vec<u32>, PartitionError> {
-        let rows = GraphRows { offsets: graph.offsets(), targets, weights: graph.weights() };
+        let rows = GraphRows::of(graph, targets);
         let limit = self.limit(graph.num_nodes(), num_clusters) as u32;
         let prices = self.prices(graph, num_clusters, limit);
         let mut stream = Stream::new(rows, num_clusters, limit);
@@ -141,26 +142,6 @@ impl Fennel {
     }
 }
 
-/// The rows of a graph, with the width of its targets known.
-#[derive(Clone, Copy)]
-struct GraphRows<'a, I> {
-    offsets: &'a [u64],
-    targets: &'a [I],
-    weights: Option<&'a [f32]>,
-}
-
-impl<'a, I> GraphRows<'a, I> {
-    #[inline]
-    fn range(&self, node: usize) -> std::ops::Range<usize> {
-        self.offsets[node] as usize..self.offsets[node + 1] as usize
-    }
-
-    #[inline]
-    fn row(&self, node: usize) -> &'a [I] {
-        &self.targets[self.range(node)]
-    }
-}
-
 /// The clusters while nodes are placed.
 struct Stream<'a, I> {
     rows: GraphRows<'a, I>,
@@ -177,7 +158,7 @@ struct Stream<'a, I> {
 
 impl<'a, I: NodeIndex> Stream<'a, I> {
     fn new(rows: GraphRows<'a, I>, num_clusters: usize, limit: u32) -> Self {
-        let num_nodes = rows.offsets.len() - 1;
+        let num_nodes = rows.num_nodes();
         let mut weights = vec![0.0; num_clusters];
         // Never zero, so that the missing cluster is never touched.
         weights.push(1.0);
@@ -219,18 +200,15 @@ impl<'a, I: NodeIndex> Stream<'a, I> {
     /// Adds up the node's edges by cluster.
     #[inline]
     fn collect(&mut self, node: usize) {
-        let weights = self.rows.weights.map(|weights| &weights[self.rows.range(node)]);
-        for (position, neighbor) in self.rows.row(node).iter().enumerate() {
-            if neighbor.index() == node {
-                continue;
-            }
-            let cluster = self.clusters[neighbor.index()];
-            let sum = &mut self.weights[cluster as usize];
+        let Self { rows, clusters, weights, touched, .. } = self;
+        rows.for_each_neighbor(node, |neighbor, weight| {
+            let cluster = clusters[neighbor];
+            let sum = &mut weights[cluster as usize];
             if *sum == 0.0 {
-                self.touched.push(cluster);
+                touched.push(cluster);
             }
-            *sum += weights.map_or(1.0, |weights| f64::from(weights[position]));
-        }
+            *sum += f64::from(weight);
+        });
     }
 
     #[inline]

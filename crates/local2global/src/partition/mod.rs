@@ -7,7 +7,7 @@
 //! target patch size; `p = 1` is always valid and means training on the whole graph.
 //!
 //! ```text
-//! Graph --metis|fennel|louvain|given--> Partition --split by component--> --merge small--> Partition
+//! Graph --metis|buffered|fennel|louvain|given--> Partition --split by component--> --merge small--> Partition
 //! ```
 //!
 //! Direction is ignored: a directed graph is partitioned as the undirected one.
@@ -17,6 +17,8 @@ pub mod metis;
 pub mod fennel;
 
 pub mod louvain;
+
+pub mod buffered;
 
 pub mod given;
 
@@ -30,13 +32,16 @@ mod loads;
 
 mod merge;
 
+mod rows;
+
+pub use buffered::Buffered;
 pub use cluster_graph::{ClusterEdge, ClusterGraph};
 pub use config::{NumClusters, PartitionConfig, PartitionMethod, USUAL_CLUSTERS, USUAL_PATCH_SIZE};
 pub use fennel::Fennel;
 pub use files::{PartitionReport, read_partition, write_partition};
 pub use given::GivenClusters;
 pub use louvain::Louvain;
-pub use metis::Metis;
+pub use metis::{Metis, metis_bytes};
 
 use std::borrow::Cow;
 use std::path::PathBuf;

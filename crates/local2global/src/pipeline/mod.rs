@@ -131,6 +131,9 @@ pub struct StageReport {
     pub reason: Option<String>,
     /// How long it took now.
     pub seconds: f64,
+    /// The method that was taken, where a stage may choose one by the size of the graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<&'static str>,
 }
 
 /// Where the graph comes from.
@@ -231,7 +234,9 @@ impl<'a> Pipeline<'a> {
                 Some(reason.to_string() + &note)
             }
         };
-        Ok(StageReport { stage, reason, seconds: started.elapsed().as_secs_f64() })
+        let seconds = started.elapsed().as_secs_f64();
+        let method = (stage == StageName::Partition).then(|| self.config.partition.method.name());
+        Ok(StageReport { stage, reason, seconds, method })
     }
 
     /// Notes that a stage was done with the settings of this pipeline, so that a later run

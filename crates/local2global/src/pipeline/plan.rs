@@ -15,6 +15,8 @@ use crate::run_dir::FileError;
 pub struct Plan {
     /// Every stage, in order.
     pub stages: Vec<PlannedStage>,
+    /// The method that splits the graph into clusters.
+    pub partitioner: &'static str,
     /// What it would take.
     pub estimate: Estimate,
 }
@@ -55,7 +57,7 @@ impl Pipeline<'_> {
             }
             stages.push(PlannedStage { stage, reason: reason.map(|reason| reason.to_string()) });
         }
-        Ok(Plan { stages, estimate })
+        Ok(Plan { stages, partitioner: self.config.partition.method.name(), estimate })
     }
 
     fn estimate(&mut self, stored: bool, progress: &dyn Progress) -> Result<Estimate, PipelineError> {

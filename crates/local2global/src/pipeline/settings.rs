@@ -65,6 +65,7 @@ impl Pipeline<'_> {
         let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
         let bounds = patch.overlap_bounds(embed.dim)?;
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
+        partition.method = partition.method.for_graph(graph);
         if partition.size == NumClusters::Auto {
             partition.size = NumClusters::Clusters(clusters);
         }
