@@ -138,7 +138,7 @@ impl PartitionMethod {
         let fits = metis::metis_bytes(graph.num_nodes(), entries) <= limit;
         match fits && metis::can_count(graph.num_nodes(), entries) {
             true => Self::Metis(metis.clone()),
-            false => Self::Buffered(Buffered::default()),
+            false => Self::Buffered(Buffered::within(entries / 2, limit)),
         }
     }
 

@@ -62,10 +62,13 @@ impl Pipeline<'_> {
     /// Fills in the settings that follow from the graph, and checks those that depend on it.
     pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
         self.config.settle_methods(graph);
-        let Config { partition, patch, embed, evaluate, .. } = &mut self.config;
+        let Config { memory, partition, patch, embed, evaluate, .. } = &mut self.config;
         let bounds = patch.overlap_bounds(embed.dim)?;
         let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
-        partition.method = partition.method.for_graph(graph);
+        partition.method = match memory {
+            Some(limit) => partition.method.within(graph, limit.0),
+            None => partition.method.for_graph(graph),
+        };
         if partition.size == NumClusters::Auto {
             partition.size = NumClusters::Clusters(clusters);
         }

@@ -62,6 +62,9 @@ const USUAL_SHARE: usize = 8;
 /// The bounds of the buffer in edges, unless it is set: METIS holds some 10 MB, or some 4 GB.
 const USUAL_BUFFER: [usize; 2] = [1 << 16, 1 << 25];
 
+/// About the bytes that an edge of the buffer takes at the peak, METIS included.
+const BUFFER_EDGE_BYTES: u64 = 128;
+
 /// How unevenly METIS may split groups; the passes after it use what is left up to the limit.
 const IMBALANCE: f64 = 0.03;
 
@@ -99,6 +102,17 @@ impl Partitioner for Buffered {
 }
 
 impl Buffered {
+    /// The usual settings for a graph with so many edges, where `limit` bytes of memory may be used: a
+    /// smaller buffer if the usual one does not fit, but never below its lower bound.
+    pub fn within(num_edges: usize, limit: u64) -> Self {
+        let usual = Self::default();
+        let most = usize::try_from(limit / BUFFER_EDGE_BYTES).unwrap_or(usize::MAX).max(USUAL_BUFFER[0]);
+        match usual.capacity(num_edges) <= most {
+            true => usual,
+            false => Self { buffer: Some(most), ..usual },
+        }
+    }
+
     fn check(&self) -> Result<(), PartitionError> {
         let wrong = |key, found: String, needed| Err(PartitionError::Setting { key, found, needed });
         match *self {
@@ -209,6 +223,13 @@ mod tests {
 
     fn run(buffered: &Buffered, graph: &Graph, num_clusters: usize) -> Partition {
         buffered.partition(graph, &PartitionTask::silent(num_clusters, Seed(1))).unwrap()
+    }
+
+    #[test]
+    fn a_small_limit_makes_the_buffer_small() {
+        assert_eq!(Buffered::within(1 << 30, u64::MAX), Buffered::default());
+        assert_eq!(Buffered::within(1 << 30, 1 << 30).buffer, Some(1 << 23));
+        assert_eq!(Buffered::within(1000, 0), Buffered::default());
     }
 
     #[test]
