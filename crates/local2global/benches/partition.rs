@@ -28,11 +28,14 @@ use local2global::seed::Seed;
 
 const NUM_CLUSTERS: usize = 64;
 
+/// Makes a graph, a smaller one if asked for; none if its file is missing.
+type Maker = fn(bool) -> Option<Graph>;
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let quick = words.iter().any(|word| word == "--quick");
     let names: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
-    let kinds: [(&str, fn(bool) -> Option<Graph>); 4] = [
+    let kinds: [(&str, Maker); 4] = [
         ("citeseer", |_| data_set("citeseer.npz")),
         ("web-NotreDame", |_| data_set("web_notredame.txt.gz")),
         ("block-model", block_model),

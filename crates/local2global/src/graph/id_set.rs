@@ -48,6 +48,11 @@ impl IdSet {
         (id / 64 + 1).next_power_of_two() * 12
     }
 
+    /// All members, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
+        members(&self.words)
+    }
+
     /// The members with their ranks.
     pub(crate) fn into_ranks(self) -> Ranks {
         let mut before = Vec::with_capacity(self.words.len());
@@ -99,15 +104,20 @@ impl Ranks {
 
     /// All members, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
-        (0_u64..).zip(&self.words).flat_map(|(word, &bits)| {
-            let mut rest = bits;
-            std::iter::from_fn(move || {
-                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
-                rest &= rest - 1;
-                Some(64 * word + u64::from(bit))
-            })
-        })
+        members(&self.words)
     }
+}
+
+/// The places of all bits that are set.
+fn members(words: &[u64]) -> impl Iterator<Item = u64> {
+    (0_u64..).zip(words).flat_map(|(word, &bits)| {
+        let mut rest = bits;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Some(64 * word + u64::from(bit))
+        })
+    })
 }
 
 #[cfg(test)]

@@ -283,16 +283,7 @@ fn breadth_first(graph: &Graph) -> Vec<NodeId> {
 mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
-
-    fn ring_of_cliques(num_cliques: u32, size: u32) -> Graph {
-        let mut pairs = Vec::new();
-        for clique in 0..num_cliques {
-            let member = |index: u32| index * num_cliques + clique;
-            pairs.extend((0..size).flat_map(|a| (0..a).map(move |b| [member(a), member(b)])));
-            pairs.push([member(0), (clique + 1) % num_cliques]);
-        }
-        build(EdgeList::from_pairs(pairs), (num_cliques * size) as usize, &BuildOptions::default()).graph
-    }
+    use crate::partition::synthetic::ring_of_cliques;
 
     fn cut(graph: &Graph, partition: &Partition) -> usize {
         super::super::ClusterGraph::of(graph, partition).cut_entries() / 2

@@ -12,6 +12,9 @@
 //!
 //! Direction is ignored: a directed graph is partitioned as the undirected one.
 
+#[cfg(test)]
+mod synthetic;
+
 pub mod metis;
 
 pub mod fennel;

@@ -17,6 +17,9 @@ pub(crate) struct Spill {
     limit: u64,
     num_listed: usize,
     dropped: Dropped,
+    /// Whether edges come with weights.
+    listed_weights: bool,
+    /// Whether the graph is to have weights.
     weighted: bool,
     edges: Edges,
 }
@@ -68,7 +71,8 @@ impl Spill {
         };
         let buckets = EdgeBuckets::new(scratch.nameless()?, weighted, limit / 4);
         let edges = Edges::Integers(buckets, IdSet::default());
-        Ok(Self { scratch, options, limit, num_listed: 0, dropped: Dropped::default(), weighted, edges })
+        let (num_listed, dropped) = (0, Dropped::default());
+        Ok(Self { scratch, options, limit, num_listed, dropped, listed_weights, weighted, edges })
     }
 
     /// The number of edges so far.
@@ -113,9 +117,11 @@ impl Spill {
 
     /// Takes all edges so far for edges between large integers.
     fn widen(&mut self) -> Result<(), ExternalError> {
-        let mut wide = WideEdges::new(&self.scratch, self.weighted, self.limit / 2)?;
+        let mut wide = WideEdges::new(&self.scratch, self.listed_weights, self.limit / 2)?;
         let failed = self.scratch.failed();
-        if let Edges::Integers(buckets, _) = &self.edges {
+        if let Edges::Integers(buckets, ids) = &self.edges {
+            // Nodes whose edges were all left out are nodes still.
+            ids.iter().try_for_each(|id| wide.push_node(id)).map_err(&failed)?;
             for bucket in 0..buckets.len() {
                 let entries = buckets.read(bucket..bucket + 1).map_err(&failed)?;
                 for BucketEntry { row, target, weight } in
@@ -141,7 +147,7 @@ impl Spill {
 
     /// All edges. With `num_rows`, ids below it are rows already, and every row is a node.
     pub(crate) fn finish(self, num_rows: Option<usize>) -> Result<SpilledEdges, ExternalError> {
-        let Self { scratch, options, limit, num_listed, dropped, weighted, edges } = self;
+        let Self { scratch, options, limit, num_listed, dropped, weighted, edges, .. } = self;
         let lists = match edges {
             Edges::Integers(buckets, ids) => {
                 let ranks = ids.into_ranks();

@@ -11,6 +11,9 @@ use super::error::ExternalError;
 use super::scratch::Scratch;
 use super::sort::{ExternalSort, Keyed, Sorted};
 
+/// The place of a node that is not the end of an edge.
+const NO_PLACE: u64 = u64::MAX;
+
 /// Edges that are collected.
 #[derive(Debug)]
 pub(super) struct WideEdges {
@@ -50,23 +53,34 @@ impl WideEdges {
         }
     }
 
-    /// Numbers the nodes, and writes the id of each into the file of ids.
+    /// Adds a node that may have no edges.
+    pub(super) fn push_node(&mut self, id: u64) -> std::io::Result<()> {
+        self.ends.push(Keyed { key: id, value: NO_PLACE })
+    }
+
+    /// Numbers the nodes, and writes the id of each into the file of ids, unless ids are rows already.
     pub(super) fn number(self, scratch: &Scratch) -> Result<NumberedEdges, ExternalError> {
         let failed = scratch.failed();
         let mut by_id = self.ends.finish().map_err(&failed)?;
         let mut by_place = ExternalSort::new(scratch.nameless()?, self.memory / 2);
         let mut ids = scratch.writer::<u64>(&scratch.arrays().ids())?;
-        let (mut num_nodes, mut last) = (0_u64, None);
+        let (mut num_nodes, mut last, mut are_rows) = (0_u64, None, true);
         while let Some(Keyed { key: id, value: place }) = by_id.next().map_err(&failed)? {
             if last != Some(id) {
                 last = Some(id);
+                are_rows &= id == num_nodes;
                 num_nodes += 1;
                 ids.push(&[id]).map_err(&failed)?;
             }
-            by_place.push(Keyed { key: place, value: num_nodes - 1 }).map_err(&failed)?;
+            if place != NO_PLACE {
+                by_place.push(Keyed { key: place, value: num_nodes - 1 }).map_err(&failed)?;
+            }
         }
         drop(by_id);
         ids.finish().map_err(&failed)?;
+        if are_rows {
+            std::fs::remove_file(scratch.arrays().ids()).map_err(&failed)?;
+        }
         let weights = self.weights.map(|file| {
             let mut file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
             file.rewind()?;

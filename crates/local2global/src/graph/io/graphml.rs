@@ -10,12 +10,12 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::error::{Place, Problem, ReadError};
+use super::error::{Place, Problem};
 use super::raw::{NameTable, RawEdges};
 use super::source::Source;
 use super::text::layout::{IdKind, has_leading_zeros};
 use super::text::parse::{parse_id, parse_weight};
-use super::{Input, ReadOptions};
+use super::{Input, ReadOptions, ReadResult};
 use crate::graph::edge_list::{EdgeChunk, EdgeList};
 use crate::graph::{NodeIds, StringTable};
 use crate::progress::Progress;
@@ -27,11 +27,7 @@ const CHUNK: usize = 1 << 20;
 const CHECKED_EVENTS: u64 = 1 << 16;
 
 /// Reads a graph.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    progress: &dyn Progress,
-) -> Result<Input, ReadError> {
+pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
     let name = source.name().to_owned();
     let counted = CountedLines { source: BufReader::with_capacity(1 << 18, source.into_reader()), lines: 0 };
     let mut reader = Reader::from_reader(counted);

@@ -8,13 +8,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::error::{Problem, ReadError};
+use super::error::Problem;
 use super::lines::{Block, LineBlocks, LineProblem, at_line, for_each_block};
 use super::raw::{NameTable, RawEdgesBuilder, RawPairs};
 use super::source::Source;
 use super::text::layout::IdKind;
 use super::text::parse::{Pairs, ParsedBlock, check_weight, parse_id};
-use super::{Input, ReadOptions};
+use super::{Input, ReadOptions, ReadResult};
 use crate::progress::Progress;
 
 /// Keys and kinds of ids are found out from this many lines.
@@ -30,11 +30,7 @@ struct JsonLayout {
 }
 
 /// Reads a list of edges.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    progress: &dyn Progress,
-) -> Result<Input, ReadError> {
+pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let start = blocks.first_data(is_blank)?.ok_or_else(|| Problem::NoEdges.in_file(&name))?;

@@ -11,7 +11,7 @@ use super::raw::RawEdgesBuilder;
 use super::source::Source;
 use super::text::layout::{Layout, is_comment};
 use super::text::parse::parse_block;
-use super::{Input, ReadOptions};
+use super::{Input, ReadOptions, ReadResult};
 use crate::progress::Progress;
 
 /// What stands before the entries.
@@ -29,11 +29,7 @@ struct Banner {
 }
 
 /// Reads a square sparse matrix as a graph.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    progress: &dyn Progress,
-) -> Result<Input, ReadError> {
+pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let preamble = read_preamble(&mut blocks)?;

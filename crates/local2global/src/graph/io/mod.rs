@@ -252,6 +252,9 @@ impl ReadOptions {
     }
 }
 
+/// What a reader finds in a file.
+type ReadResult = Result<Input, ReadError>;
+
 /// What a file says about a graph.
 #[derive(Debug)]
 pub(crate) struct Input {
@@ -275,7 +278,7 @@ impl Input {
 }
 
 /// Reads the graph in a file or a pipe.
-pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) -> Result<Input, ReadError> {
+pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
     let mut source = Source::open(path)?;
     let format = Format::of_source(&mut source, options.format)?;
     let name = source.name().file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -8,16 +8,12 @@ use std::path::Path;
 use super::error::{Problem, ReadError};
 use super::source::Source;
 use super::table::edges_of_table;
-use super::{Input, ReadOptions};
+use super::{ReadOptions, ReadResult};
 use crate::graph::table::ParquetTable;
 use crate::progress::Progress;
 
 /// Reads a table of edges, `src, dst[, weight]`.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    progress: &dyn Progress,
-) -> Result<Input, ReadError> {
+pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
     let name = source.name().to_owned();
     let mut table = open(&name, source, options.edge_limit())?;
     edges_of_table(&name, &mut table, options, progress)

@@ -208,18 +208,8 @@ mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
     use crate::partition::ClusterGraph;
+    use crate::partition::synthetic::ring_of_cliques;
     use crate::seed::Seed;
-
-    /// Cliques in a ring, their members interleaved.
-    fn ring_of_cliques(num_cliques: u32, size: u32) -> Graph {
-        let mut pairs = Vec::new();
-        for clique in 0..num_cliques {
-            let member = |index: u32| index * num_cliques + clique;
-            pairs.extend((0..size).flat_map(|a| (0..a).map(move |b| [member(a), member(b)])));
-            pairs.push([member(0), (clique + 1) % num_cliques]);
-        }
-        build(EdgeList::from_pairs(pairs), (num_cliques * size) as usize, &BuildOptions::default()).graph
-    }
 
     fn run(buffered: &Buffered, graph: &Graph, num_clusters: usize) -> Partition {
         buffered.partition(graph, &PartitionTask::silent(num_clusters, Seed(1))).unwrap()
