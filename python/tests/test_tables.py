@@ -53,7 +53,9 @@ def read(request, tmp_path: Path):
         if request.param == "stream":
             return l2g.read_graph(table)
         groups = {"row_group_size": 2, "data_page_version": "2.0", "compression": "zstd"}
-        return l2g.read_graph(file(table, tmp_path, **(groups if "groups" in request.param else {})))
+        return l2g.read_graph(
+            file(table, tmp_path, **(groups if "groups" in request.param else {}))
+        )
 
     return read
 
@@ -92,7 +94,10 @@ def test_other_columns_do_not_matter(read):
 def test_what_cannot_be_read_is_named(read):
     table = edges(pa.int64())
     decimal = table.set_column(1, "dst", table["dst"].cast(pa.decimal128(20, 0)))
-    with pytest.raises(l2g.Local2GlobalError, match=r"column `dst`: column has type \w+\(20, 0\), needed integers or text"):
+    with pytest.raises(
+        l2g.Local2GlobalError,
+        match=r"column `dst`: column has type \w+\(20, 0\), needed integers or text",
+    ):
         read(decimal)
     hole = table.set_column(1, "dst", pa.array([1, 2, None, 3, 4, 5]))
     with pytest.raises(l2g.Local2GlobalError, match="column `dst`: row 2 is empty"):
@@ -110,14 +115,21 @@ def test_files_are_packed_in_many_ways(codec, tmp_path: Path):
 
 @pytest.mark.parametrize(
     "kind",
-    [pa.list_(pa.float32()), pa.large_list(pa.float64()), pa.list_(pa.float32(), 3), pa.list_(pa.int8())],
+    [
+        pa.list_(pa.float32()),
+        pa.large_list(pa.float64()),
+        pa.list_(pa.float32(), 3),
+        pa.list_(pa.int8()),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("nested", [True, False])
 def test_features_are_lists_of_any_kind(kind, nested, tmp_path: Path):
     rows = [[number, 2 * number, 1] for number in range(6)]
     table = pa.table({"id": pa.array(range(6)), "x": pa.array(rows, kind)})
-    pq.write_table(table, tmp_path / "x.parquet", use_compliant_nested_type=nested, row_group_size=4)
+    pq.write_table(
+        table, tmp_path / "x.parquet", use_compliant_nested_type=nested, row_group_size=4
+    )
     graph = l2g.read_graph(edges(pa.int64()), features=tmp_path / "x.parquet")
     assert graph.features.tolist() == rows
 
@@ -140,14 +152,16 @@ def test_arrow_reads_vectors_as_lists_of_fixed_size(exported: Path):
     assert table.schema.field("id").type in (pa.int64(), pa.string())
     vector = table.schema.field("vector")
     assert vector.type == pa.list_(pa.field("element", pa.float32(), nullable=False), 4)
-    assert not vector.nullable and not table.schema.field("id").nullable
+    assert not vector.nullable
+    assert not table.schema.field("id").nullable
     vectors = np.stack(table["vector"].to_numpy(zero_copy_only=False))
     assert np.array_equal(vectors, np.load(exported / "5-alignment" / "embedding.npy"))
 
 
 def test_polars_reads_vectors(exported: Path):
     table = pl.read_parquet(exported / "export" / "embedding.parquet")
-    assert table.columns == ["id", "vector"] and table.height == 40
+    assert table.columns == ["id", "vector"]
+    assert table.height == 40
     vectors = np.array(table["vector"].to_list(), np.float32)
     assert np.array_equal(vectors, np.load(exported / "5-alignment" / "embedding.npy"))
 
