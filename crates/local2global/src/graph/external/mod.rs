@@ -6,12 +6,12 @@
 //!
 //! Readers hand over pieces of edges in any order. While they fit, they stay in memory and the graph
 //! is built there ([`build`](super::build)). When they do not, everything goes to disk: each edge into
-//! the lists of its two rows' ranges, [`EdgeBuckets`](buckets::EdgeBuckets). One range after the other
+//! the lists of its two rows' ranges, `EdgeBuckets`. One range after the other
 //! is then read back, sorted into rows and merged by the same code as in memory, and appended to the
 //! arrays of the graph, which are mapped. So the bytes are the same, whatever the limit.
 //!
 //! Nodes are numbered on the way. Integers below 2³² are ranked in a bitmap. Text is numbered by a
-//! table of all names, which has to fit. Larger integers are sorted outside memory, [`sort`].
+//! table of all names, which has to fit. Larger integers are sorted outside memory, in `sort.rs`.
 //!
 //! Disk: 8 bytes for each entry of a row (12 with weights), that is 16 an undirected edge, besides
 //! the graph. Memory: the limit. Time: each edge is written and read once more than in memory.

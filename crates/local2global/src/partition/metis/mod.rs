@@ -89,6 +89,7 @@ fn int(key: &'static str, value: usize) -> Result<Idx, PartitionError> {
 }
 
 /// A graph as METIS reads it: 32-bit rows without loops, integer weights.
+#[cfg_attr(not(feature = "metis"), expect(dead_code, reason = "only METIS reads it"))]
 pub(super) struct MetisGraph {
     pub(super) offsets: Vec<Idx>,
     pub(super) targets: Vec<Idx>,
