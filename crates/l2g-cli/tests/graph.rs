@@ -16,6 +16,19 @@ fn many_edges() -> String {
 }
 
 #[test]
+fn a_limit_of_memory_changes_no_byte() {
+    let run = Folder::new();
+    run.put("edges.txt", &many_edges());
+    for (out, memory) in [("free", "1G"), ("within", "1M")] {
+        run.json(&["graph", "edges.txt", "--out", out, "--memory", memory, "--json", "--quiet"]);
+    }
+    for file in ["indptr.npy", "indices.npy", "ids.npy", "graph.json"] {
+        let read = |out: &str| fs::read(run.join(out).join("1-graph").join(file)).unwrap();
+        assert!(read("free") == read("within"), "{file}");
+    }
+}
+
+#[test]
 fn run_without_a_graph_reads_cora() {
     let run = Folder::new();
     let output = run.l2g(&["run", "--set", "embed.dim=8", "--set", "embed.epochs=3"]);

@@ -109,12 +109,13 @@ fn replace(
     sync_folder(folder)
 }
 
-/// Moves a finished file to where it belongs, where it appears complete or not at all. A file on
-/// another disk is copied.
+/// Moves a finished file to where it belongs, making its folder if need be; it appears there complete
+/// or not at all. A file on another disk is copied.
 ///
 /// # Errors
 /// [`FileError`] if it cannot be moved.
 pub fn move_file(from: &Path, to: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(parent(to)).map_err(FileError::at("create", parent(to)))?;
     let synced = File::open(from).and_then(|file| file.sync_all());
     synced.map_err(FileError::at("fsync", from))?;
     match fs::rename(from, to) {
