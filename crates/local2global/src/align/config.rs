@@ -50,7 +50,6 @@ pub enum Centroid {
 pub struct AlignConfig {
     /// How the motions are found. If not set, whoever runs the stage decides; by eigenvectors
     /// otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<AlignMethod>,
     /// Whether motions are judged on shared nodes that are left out of fitting, and applied only
     /// where they help.

@@ -55,6 +55,7 @@ impl Config {
                 value => drop(values.insert(table, value)),
             }
         }
+        values.retain(|_, value| !value.is_null());
         values
     }
 

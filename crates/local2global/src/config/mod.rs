@@ -38,7 +38,6 @@ pub struct Config {
     /// The seed of all chance.
     pub seed: Seed,
     /// The most memory that a stage may take; what is free if it is not set. Mapped files do not count.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
     /// What to read, and what to keep of it.
     pub graph: GraphConfig,
@@ -53,7 +52,6 @@ pub struct Config {
     /// What embeddings are scored on.
     pub evaluate: EvaluateConfig,
     /// What `l2g experiment` varies; other commands leave it alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub experiment: Option<ExperimentConfig>,
 }
 

@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::nn::decoder::Decoder;
+use super::nn::train::KeptWeights;
 use super::{EmbedConfig, Embedding, PatchInput, Record, Select};
 use crate::score::{Score, reconstruction_auc};
 
@@ -36,12 +37,9 @@ pub struct RunRecord {
     pub auc: Option<f64>,
     /// The loss of the weights that were kept.
     pub loss: Option<f64>,
-    /// The epoch whose weights were kept, if it is not the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best_epoch: Option<u32>,
-    /// Its score on edges kept out of training.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation: Option<f64>,
+    /// Which weights were kept.
+    #[serde(flatten)]
+    pub kept: KeptWeights,
     /// How long it took.
     pub seconds: f64,
 }
@@ -74,9 +72,9 @@ impl Candidate {
 
     /// The loss of the weights that were kept.
     pub fn loss(&self) -> Option<f64> {
-        let Record { losses, best_epoch, .. } = &self.embedding.record;
-        match best_epoch {
-            Some(epoch) => losses.get(*epoch as usize - 1).copied(),
+        let Record { losses, kept, .. } = &self.embedding.record;
+        match kept.best_epoch {
+            Some(epoch) => losses.get(epoch as usize - 1).copied(),
             None => losses.last().copied(),
         }
     }
@@ -96,8 +94,7 @@ impl Contest {
             learning_rate: record.learning_rate,
             auc: candidate.auc,
             loss: candidate.loss(),
-            best_epoch: record.best_epoch,
-            validation: record.validation,
+            kept: record.kept,
             seconds: record.seconds,
         });
         self.runs.sort_by_key(|record| record.run);
@@ -131,7 +128,8 @@ mod tests {
     use crate::embed::nn::Matrix;
 
     fn candidate(run: u32, auc: Option<f64>, losses: &[f64], best_epoch: Option<u32>) -> Candidate {
-        let record = Record { losses: losses.to_vec(), best_epoch, ..Record::default() };
+        let kept = KeptWeights { best_epoch, validation: None };
+        let record = Record { losses: losses.to_vec(), kept, ..Record::default() };
         Candidate {
             run,
             auc,

@@ -49,28 +49,21 @@ pub struct EmbedConfig {
     /// How often training goes over the patch, at most. This and the other settings of
     /// training that may be left out are then as the method needs them, see
     /// [`Training`](super::training::Training).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub epochs: Option<u32>,
     /// The learning rate: one, a list to go through over the runs, or a range.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<Rates>,
     /// How strongly weights are pulled towards zero.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<f64>,
     /// Stop when the loss has not fallen for so many epochs, or, with `validation`, the score
     /// has not risen for so many checks; 0 means never. The best weights come back.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<u32>,
     /// The share of a patch's edges that is kept out of training; every few epochs weights are
     /// scored on them, and the best come back. Coordinates see all edges again. 0 means none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<f64>,
     /// For `vgae` and `gae`: the share of the edges that each epoch hides and predicts from the
     /// others; 0 means that the edges seen are those predicted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hide: Option<f64>,
     /// Where first weights come from: `common` gives all patches the same, `own` each its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
     /// How often each patch is embedded; the best is kept.
     pub runs: u32,
@@ -79,19 +72,15 @@ pub struct EmbedConfig {
     /// How coordinates tell edges from non-edges.
     pub decoder: Decoder,
     /// How feature values enter training.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub normalise: Option<Scaling>,
     /// For `hops`, `walks` and `both`: what patches are sent before they train.
     pub frame: FrameKind,
     /// For `walks`: the number of steps of a walk; if not given, validation decides.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<usize>,
     /// For `walks`: the number of small clusters that walks go to; if not given, a fifth of the
     /// nodes, at most 1000.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub walk_clusters: Option<usize>,
     /// For `hops`: how columns of features are weighed; if not given, validation decides.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scaling: Option<FeatureScaling>,
     /// For `hops` with a common frame: how what patches learned is applied to the whole graph.
     pub late: Late,

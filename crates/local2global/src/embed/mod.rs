@@ -85,6 +85,7 @@ use hops::model::HopsEncoder;
 use memory::PatchSize;
 use nn::Matrix;
 use nn::clock::Clock;
+use nn::train::KeptWeights;
 
 /// What an embedder is given: one patch.
 #[derive(Clone, Copy, Debug)]
@@ -128,12 +129,9 @@ pub struct Embedding {
 pub struct Record {
     /// The loss of each epoch; empty for methods without.
     pub losses: Vec<f64>,
-    /// The epoch whose weights were kept, counted from 1; none if it is the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best_epoch: Option<u32>,
-    /// The score of these weights on edges kept out of training.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation: Option<f64>,
+    /// Which weights were kept.
+    #[serde(flatten)]
+    pub kept: KeptWeights,
     /// The learning rate, for methods that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learning_rate: Option<f64>,

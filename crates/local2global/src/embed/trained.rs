@@ -7,7 +7,7 @@ use super::gae::Gae;
 use super::memory::{PatchSize, model_bytes};
 use super::nn::edges::Unseen;
 use super::nn::init::FirstWeights;
-use super::nn::train::{History, Model, Schedule, TrainError, train};
+use super::nn::train::{History, Model, Schedule, train};
 use super::settings::ModelSettings;
 use super::vgae::Vgae;
 use super::{
@@ -82,21 +82,16 @@ impl Embedder for Trained {
         let schedule = self.schedule(run);
         let learning_rate = schedule.learning_rate;
         let mut model = self.model(patch, dim, run, seed);
-        let history = train(&mut *model, &schedule, seed, progress).map_err(|error| match error {
-            TrainError::Cancelled => EmbedError::Cancelled { done: 0, total: 1 },
-            TrainError::NotFinite { epoch, loss } => {
-                EmbedError::NotFinite { patch: patch.name.to_owned(), run, epoch, loss, learning_rate }
-            }
-        })?;
-        let History { losses, best_epoch, validation } = history;
+        let history = train(&mut *model, &schedule, seed, progress)
+            .map_err(|error| error.in_patch(patch.name, run, learning_rate))?;
+        let History { losses, kept } = history;
         // Training may have stopped early; the steps that were promised are over.
         progress.advance(u64::from(schedule.epochs) - losses.len() as u64);
         let coordinates = model.coordinates();
         check_finite(patch, &coordinates)?;
         let record = Record {
             losses,
-            best_epoch,
-            validation,
+            kept,
             learning_rate: Some(learning_rate),
             seconds: start.elapsed().as_secs_f64(),
             seconds_per_part: Some(*model.clock()),

@@ -14,7 +14,6 @@ use crate::graph::Graph;
 pub struct EvaluateConfig {
     /// What to score on; if not given, reconstruction, and what the graph allows: link
     /// prediction if edges were held out, classification if there are labels.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Vec<Task>>,
     /// Whether to train on the whole graph too, for comparison.
     pub full: bool,
@@ -22,16 +21,13 @@ pub struct EvaluateConfig {
     pub score: Score,
     /// The most edges, and the most labelled nodes, to use; more are sampled. If not given,
     /// 500 000 edges and 50 000 labelled nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
     /// How many random splits nodes are classified on. If not given, ten, and three where
     /// more than 20 000 nodes are used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<usize>,
     /// The share of labelled nodes that a classifier is trained on.
     pub train_share: f64,
     /// A file that says which nodes to train and test on, instead of random splits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<PathBuf>,
     /// The penalty on the squared weights of a classifier.
     pub l2: f64,

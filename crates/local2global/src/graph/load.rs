@@ -25,17 +25,13 @@ pub use super::io::Format;
 #[serde(deny_unknown_fields, default)]
 pub struct GraphConfig {
     /// The graph: the name of a data set, a file, or `-` for standard input.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// The format of the file; if not given, its name tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
     /// The columns of the ends of an edge and, if it has one, of its weight, by name or by number,
     /// counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<EdgeColumns>,
     /// What separates the fields of a text; if not given, the first line shows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub delimiter: Option<Delimiter>,
     /// Where the weights of edges come from: `auto`, `none`, or a column.
     #[serde(skip_serializing_if = "is_auto")]
@@ -53,17 +49,14 @@ pub struct GraphConfig {
     /// Whether the node ids of a text file are integers or text.
     pub ids: IdKind,
     /// A file of node features.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<PathBuf>,
     /// A file of node labels.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<PathBuf>,
     /// The share of edges to hold out for link prediction: what [`Loaded::hold_out`] is to
     /// be given, together with the seed. Reading alone holds nothing out.
     #[serde(deserialize_with = "share")]
     pub hold_out: f64,
     /// The most bytes to unpack or set aside for one file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }
 

@@ -30,13 +30,10 @@ pub struct PatchConfig {
     /// The mean degree of the sparsified patch graph.
     pub degree: f64,
     /// The least number of nodes that joined patches share, `l`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_overlap: Option<usize>,
     /// The largest number of nodes that a patch edge asks for, `u`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_overlap: Option<usize>,
     /// What the patches must cover. If not set, whoever runs the stage decides; edges by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cover: Option<Cover>,
     /// Which edges of the patch graph are kept.
     pub sparsify: Sparsify,
@@ -45,7 +42,6 @@ pub struct PatchConfig {
     pub bridge: bool,
     /// How many nodes every patch holds, in balls all over the graph: up to 1 a share of the mean
     /// cluster, above a number of nodes. If not set, whoever runs the stage decides; none by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub landmarks: Option<Landmarks>,
 }
 

@@ -78,6 +78,8 @@ impl Inputs {
             Value::Object(entries) => {
                 entries.iter().for_each(|(name, value)| self.add_value(&format!("{key}.{name}"), value));
             }
+            // What is not set does not count.
+            Value::Null => {}
             Value::String(text) => _ = self.settings.insert(key.into(), text.clone()),
             other => _ = self.settings.insert(key.into(), other.to_string()),
         }

@@ -86,16 +86,21 @@ pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>,
 ) -> Result<(), FileError> {
+    let mut write = Some(write);
+    write_by(path, &mut |sink| write.take().expect("a file is filled once")(sink))
+}
+
+/// What fills a file; not generic, so that what follows is compiled once for all callers.
+type Fill<'a> = &'a mut dyn FnMut(&mut AtomicSink<'_, '_>) -> io::Result<()>;
+
+fn write_by(path: &Path, write: Fill<'_>) -> Result<(), FileError> {
     match Destination::of(path).map_err(FileError::at("write", path))? {
         Destination::Stream(file) => fill(&file, false, write).map_err(FileError::at("write", path)),
         Destination::Replace(target) => replace(&target, write),
     }
 }
 
-fn replace(
-    path: &Path,
-    write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>,
-) -> Result<(), FileError> {
+fn replace(path: &Path, write: Fill<'_>) -> Result<(), FileError> {
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
     let mut builder = tempfile::Builder::new();
@@ -129,11 +134,7 @@ pub fn move_file(from: &Path, to: &Path) -> Result<(), FileError> {
     }
 }
 
-fn fill(
-    file: &File,
-    is_plain: bool,
-    write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>,
-) -> io::Result<()> {
+fn fill(file: &File, is_plain: bool, write: Fill<'_>) -> io::Result<()> {
     std::thread::scope(|scope| {
         let unfinished = Unfinished { file, is_plain, unsynced: 0, scope, syncing: None };
         let mut sink = BufWriter::with_capacity(1 << 20, unfinished);

@@ -140,16 +140,15 @@ impl PairLoss {
         gradient: &mut Matrix<F>,
     ) -> f64 {
         match self.decoder {
-            Decoder::InnerProduct => self.run::<F, InnerProduct>(z, edges, non_edges, gradient),
-            Decoder::Distance => self.run::<F, Distance>(z, edges, non_edges, gradient),
+            Decoder::InnerProduct => self.run::<F, InnerProduct>(z, (edges, non_edges), gradient),
+            Decoder::Distance => self.run::<F, Distance>(z, (edges, non_edges), gradient),
         }
     }
 
     fn run<F: Real, S: Score<F>>(
         &mut self,
         z: &Matrix<F>,
-        edges: &Adjacency,
-        non_edges: &Partners,
+        (edges, non_edges): (&Adjacency, &Partners),
         gradient: &mut Matrix<F>,
     ) -> f64 {
         let dim = z.num_columns();

@@ -8,6 +8,8 @@
 //! few epochs, training stops when it has not risen for `patience` checks, and the weights with
 //! the highest score come back.
 
+use serde::Serialize;
+
 use super::Matrix;
 use super::adam::{Adam, Parameter};
 use super::clock::{Clock, Part};
@@ -64,10 +66,18 @@ pub struct Schedule {
 pub struct History {
     /// The loss of every epoch.
     pub losses: Vec<f64>,
-    /// The epoch whose loss belongs to the weights that came back, counted from 1; none if they
-    /// are the last ones.
+    /// Which weights came back.
+    pub kept: KeptWeights,
+}
+
+/// Which weights training gave back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct KeptWeights {
+    /// The epoch whose loss belongs to them, counted from 1; none if they are the last ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub best_epoch: Option<u32>,
-    /// The validation score of the weights that came back.
+    /// Their score on edges kept out of training.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<f64>,
 }
 
@@ -153,7 +163,7 @@ pub fn train<F: Real>(
     if let Some(best) = best {
         restore(best, model.parameters());
     }
-    Ok(History { losses, best_epoch, validation })
+    Ok(History { losses, kept: KeptWeights { best_epoch, validation } })
 }
 
 fn keep_best<F: Real>(best: &mut Option<Best<F>>, epoch: u32, cost: f64, parameters: &[Parameter<F>]) {
@@ -237,7 +247,7 @@ mod tests {
     #[test]
     fn patience_stops_early_and_brings_the_best_weights_back() {
         let mut model = Parabola::new(0);
-        let History { losses, best_epoch, .. } =
+        let History { losses, kept: KeptWeights { best_epoch, .. } } =
             train(&mut model, &schedule(Some(5)), Seed(0), &Silent).unwrap();
         let lowest = losses.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(losses.len() < 200);
@@ -253,8 +263,11 @@ mod tests {
             (schedule.check_every, schedule.learning_rate) = (Some(2), 0.05);
             let history = train(&mut model, &schedule, Seed(0), &Silent).unwrap();
             assert!(history.losses.len() <= num_epochs, "{} epochs", history.losses.len());
-            assert_eq!(history.validation, model.validate());
-            assert!(history.validation.unwrap() > -0.05 && history.best_epoch.unwrap().is_multiple_of(2));
+            assert_eq!(history.kept.validation, model.validate());
+            assert!(
+                history.kept.validation.unwrap() > -0.05
+                    && history.kept.best_epoch.unwrap().is_multiple_of(2)
+            );
         }
     }
 
