@@ -39,7 +39,7 @@ $(VENV)/.checks-ready: .ci/requirements.txt
 
 # The library without Parquet and METIS.
 features:
-	cargo check -p local2global --no-default-features $(CARGO_FLAGS)
+	cargo check -p l2g-graph -p local2global --no-default-features $(CARGO_FLAGS)
 
 lint:
 	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings

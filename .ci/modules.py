@@ -18,15 +18,16 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "crates" / "local2global" / "src"
+# The crates of the library: the second is built on the first, and has its modules under the same names.
+SOURCES = [ROOT / "crates" / name / "src" for name in ("l2g-graph", "local2global")]
 PICTURE = ROOT / "ARCHITECTURE.md"
 MARKS = ("<!-- modules: drawn by .ci/modules.py --write -->", "<!-- modules end -->")
 
 # What comes later may use what comes earlier.
 ORDER = """
-    progress seed memory digest buffer npy run_dir linalg
-    graph score partition patch embed align evaluate
-    write generate export config pipeline experiment
+    progress seed memory digest buffer npy run_dir disjoint_sets grouping
+    graph write generate linalg score partition patch embed align evaluate
+    export config pipeline experiment
 """.split()
 
 Path_ = tuple  # a module as the list of its names, such as ("embed", "nn", "adam")
@@ -35,10 +36,13 @@ Path_ = tuple  # a module as the list of its names, such as ("embed", "nn", "ada
 def module_files() -> dict[Path_, Path]:
     """Every module and its file; modules that only tests have are left out."""
     files = {}
-    for file in SOURCE.rglob("*.rs"):
-        names = file.relative_to(SOURCE).with_suffix("").parts
-        files[names[:-1] if names[-1] == "mod" else names] = file
+    for source in SOURCES:
+        for file in source.rglob("*.rs"):
+            names = file.relative_to(source).with_suffix("").parts
+            files[names[:-1] if names[-1] == "mod" else names] = file
     del files[("lib",)]
+    # Shared by the tests of both crates.
+    del files[("scratch",)]
     for module, file in list(files.items()):
         for test in re.findall(r"#\[cfg\(test\)\]\n(?:pub\S* )?mod (\w+);", file.read_text()):
             del files[*module, test]
@@ -48,7 +52,8 @@ def module_files() -> dict[Path_, Path]:
 def code_of(file: Path) -> str:
     """The text of a file without comments and without its unit tests."""
     text = file.read_text().split("#[cfg(test)]\nmod tests", 1)[0]
-    return re.sub(r"//.*", "", text)
+    # The first crate by its own name is the same modules.
+    return re.sub(r"//.*", "", text).replace("l2g_graph::", "crate::")
 
 
 def leaves(tree: str, before: Path_ = ()) -> list[Path_]:

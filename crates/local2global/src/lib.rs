@@ -29,9 +29,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// The stages, in the order of the data.
+// The first stage, graphs for others, and what the stages are built on: a crate of its own.
 
-pub mod graph;
+pub use l2g_graph::{buffer, digest, generate, graph, memory, npy, progress, run_dir, seed, write};
+
+// The other stages, in the order of the data.
 
 pub mod partition;
 
@@ -43,29 +45,17 @@ pub mod align;
 
 pub mod evaluate;
 
-// Graphs for others: written in the formats that the first stage reads, or synthetic.
-
-pub mod write;
-
-pub mod generate;
-
 // What is made of the result.
 
 pub mod export;
 
 pub mod experiment;
 
-// The run as a whole: the stages joined, its settings, its folder, its chance.
+// The run as a whole: the stages joined, and its settings.
 
 pub mod pipeline;
 
 pub mod config;
-
-pub mod run_dir;
-
-pub mod seed;
-
-pub mod progress;
 
 // What the stages are built on.
 
@@ -73,13 +63,6 @@ pub mod score;
 
 pub mod linalg;
 
-pub mod npy;
-
-pub mod digest;
-
-pub mod buffer;
-
-pub mod memory;
-
 #[cfg(test)]
+#[path = "../../l2g-graph/src/scratch.rs"]
 pub(crate) mod scratch;

@@ -8,9 +8,7 @@
 //! split the work into pieces whose number depends on the size alone and put the results together
 //! in the order of the pieces. So one thread and sixteen give the same bits.
 
-pub mod disjoint_sets;
-
-pub mod grouping;
+pub use l2g_graph::{disjoint_sets, grouping};
 
 pub mod real;
 
