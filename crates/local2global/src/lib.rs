@@ -81,5 +81,7 @@ pub mod buffer;
 
 pub mod memory;
 
+mod positioned;
+
 #[cfg(test)]
 pub(crate) mod scratch;

@@ -86,33 +86,3 @@ impl Scratch {
         Ok(mapped.values)
     }
 }
-
-/// Writes bytes at a place of a file.
-#[cfg(unix)]
-pub(super) fn write_all_at(file: &File, bytes: &[u8], start: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, start)
-}
-
-/// Writes bytes at a place of a file.
-#[cfg(not(unix))]
-pub(super) fn write_all_at(mut file: &File, bytes: &[u8], start: u64) -> io::Result<()> {
-    use std::io::{Seek, SeekFrom, Write};
-    file.seek(SeekFrom::Start(start))?;
-    file.write_all(bytes)
-}
-
-/// Reads bytes from a place of a file.
-#[cfg(unix)]
-pub(super) fn read_exact_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
-}
-
-/// Reads bytes from a place of a file, one thread at a time.
-#[cfg(not(unix))]
-pub(super) fn read_exact_at(mut file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
-    static POSITION: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _held = POSITION.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    file.seek(SeekFrom::Start(start))?;
-    file.read_exact(bytes)
-}

@@ -75,11 +75,6 @@ impl Spill {
         Ok(Self { scratch, options, limit, num_listed, dropped, listed_weights, weighted, edges })
     }
 
-    /// The number of edges so far.
-    pub(crate) fn len(&self) -> usize {
-        self.num_listed
-    }
-
     /// Adds edges between integers.
     pub(crate) fn push<I: NodeIndex>(
         &mut self,

@@ -2,8 +2,11 @@
 //!
 //! They stay in memory while that is enough to make the graph there, and go to disk when it is not.
 
+use std::path::{Path, PathBuf};
+
 use rustc_hash::FxHashMap;
 
+use super::error::Problem;
 use crate::graph::builder::BuildOptions;
 use crate::graph::edge_list::{EdgeChunk, EdgeList};
 use crate::graph::external::{ExternalError, Spill, Workspace};
@@ -24,6 +27,14 @@ pub(crate) enum RawPairs {
 }
 
 impl RawPairs {
+    /// Edges between integers, 4 bytes each if that is enough for all of them.
+    pub(crate) fn narrowest(pairs: Vec<[u64; 2]>) -> Self {
+        match pairs.iter().flatten().all(|&id| id <= u64::from(u32::MAX)) {
+            true => Self::Narrow(pairs.iter().map(|pair| pair.map(|id| id as u32)).collect()),
+            false => Self::Wide(pairs),
+        }
+    }
+
     /// The number of edges.
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -74,28 +85,6 @@ pub(crate) enum RawEdges {
     SpilledNames(Box<Spill>, StringTable),
 }
 
-impl RawEdges {
-    /// The number of edges.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Narrow(edges) | Self::Names(edges, _) => edges.len(),
-            Self::Wide(edges) => edges.len(),
-            Self::Spilled(spill) | Self::SpilledNames(spill, _) => spill.len(),
-        }
-    }
-
-    /// Forgets the weights. Those of edges on disk are forgotten on the way there.
-    pub(crate) fn drop_weights(&mut self) {
-        match self {
-            Self::Narrow(edges) | Self::Names(edges, _) => {
-                edges.chunks_mut().iter_mut().for_each(|chunk| chunk.weights = Vec::new());
-            }
-            Self::Wide(edges) => edges.chunks_mut().iter_mut().for_each(|chunk| chunk.weights = Vec::new()),
-            Self::Spilled(_) | Self::SpilledNames(..) => {}
-        }
-    }
-}
-
 /// What happens to edges that do not fit into memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpillOptions {
@@ -107,7 +96,7 @@ pub(crate) struct SpillOptions {
     pub(crate) drop_weights: bool,
 }
 
-/// Collects the pieces of a file, in order.
+/// Collects the pieces of one file or several, in order.
 #[derive(Debug, Default)]
 pub(crate) struct RawEdgesBuilder {
     narrow: EdgeList<u32>,
@@ -117,6 +106,30 @@ pub(crate) struct RawEdgesBuilder {
     held_bytes: u64,
     options: SpillOptions,
     spill: Option<Box<Spill>>,
+    /// The file that pieces come from now.
+    file: PathBuf,
+    /// What the first edges look like, and the file that they come from.
+    first: Option<(Look, PathBuf)>,
+}
+
+/// What all files have to agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    weighted: bool,
+    named: bool,
+}
+
+impl Look {
+    /// How this differs from the first edges, which come from another file.
+    fn difference_from(self, first: Self, file: &Path) -> String {
+        let file = file.display();
+        match (self.weighted == first.weighted, self.named, self.weighted) {
+            (false, _, true) => format!("edges have weights, but those of `{file}` have none"),
+            (false, _, false) => format!("edges have no weights, but those of `{file}` do"),
+            (true, true, _) => format!("node ids are text, but those of `{file}` are integers"),
+            (true, false, _) => format!("node ids are integers, but those of `{file}` are text"),
+        }
+    }
 }
 
 /// All names met so far. Looked up, never iterated.
@@ -157,11 +170,33 @@ impl RawEdgesBuilder {
         Self { options, ..Self::default() }
     }
 
-    /// Appends a piece; all pieces have weights, or none.
-    pub(crate) fn push(&mut self, pairs: RawPairs, mut weights: Vec<f32>) -> Result<(), ExternalError> {
+    /// Says which file the next pieces come from.
+    pub(crate) fn begin_file(&mut self, file: &Path) {
+        file.clone_into(&mut self.file);
+    }
+
+    /// Whether nodes are named by text so far.
+    pub(crate) fn has_names(&self) -> bool {
+        self.first.as_ref().is_some_and(|(look, _)| look.named)
+    }
+
+    /// Appends a piece; all pieces of a file have weights, or none.
+    pub(crate) fn push(&mut self, pairs: RawPairs, mut weights: Vec<f32>) -> Result<(), Problem> {
+        if pairs.len() == 0 {
+            return Ok(());
+        }
         if self.options.drop_weights {
             weights = Vec::new();
         }
+        let look = Look { weighted: !weights.is_empty(), named: matches!(pairs, RawPairs::Names(..)) };
+        let (first, file) = self.first.get_or_insert_with(|| (look, self.file.clone()));
+        if look != *first {
+            return Err(Problem::Inconsistent(look.difference_from(*first, file)));
+        }
+        Ok(self.collect(pairs, weights)?)
+    }
+
+    fn collect(&mut self, pairs: RawPairs, weights: Vec<f32>) -> Result<(), ExternalError> {
         let pairs = self.numbered(pairs);
         if let Some(spill) = &mut self.spill {
             push_to(spill, &pairs, &weights)?;

@@ -51,6 +51,8 @@ pub(crate) struct Source {
     /// The file, if it is one that can be read from its beginning again, and not packed.
     plain_file: Option<File>,
     is_stream: bool,
+    /// Where temporary copies go, if not where the system has them.
+    room: Option<PathBuf>,
 }
 
 impl Source {
@@ -88,7 +90,17 @@ impl Source {
             Packing::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(raw).map_err(failed)?),
         };
         let is_stream = !metadata.is_file();
-        Ok(Self { name: name.to_owned(), peeked: Vec::new(), rest, plain_file, is_stream })
+        Ok(Self { name: name.to_owned(), peeked: Vec::new(), rest, plain_file, is_stream, room: None })
+    }
+
+    /// Puts temporary copies into a folder, if it is there.
+    pub(crate) fn with_room(self, folder: &Path) -> Self {
+        Self { room: folder.is_dir().then(|| folder.to_owned()), ..self }
+    }
+
+    /// Where temporary copies go, if not where the system has them.
+    pub(crate) fn room(&self) -> Option<&Path> {
+        self.room.as_deref()
     }
 
     /// What messages call it.
@@ -131,7 +143,7 @@ impl Source {
             file.rewind().map_err(failed)?;
             return Ok(file);
         }
-        let mut file = tempfile::tempfile().map_err(failed)?;
+        let mut file = temporary_file(self.room()).map_err(failed)?;
         let mut source = self.into_reader();
         let mut block = vec![0; 1 << 18];
         let mut bytes = 0_u64;
@@ -151,6 +163,11 @@ impl Source {
         file.rewind().map_err(failed)?;
         Ok(file)
     }
+}
+
+/// A file without a name in a folder, or where the system has such files.
+pub(crate) fn temporary_file(room: Option<&Path>) -> io::Result<File> {
+    room.map_or_else(tempfile::tempfile, tempfile::tempfile_in)
 }
 
 /// Standard input as a file, so that one can seek in it where it is one.

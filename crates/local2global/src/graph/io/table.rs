@@ -8,7 +8,7 @@ use super::columns::FoundColumns;
 use super::error::{Place, Problem, ReadError};
 use super::raw::{RawEdgesBuilder, RawPairs};
 use super::text::parse::check_weight;
-use super::{Input, ReadOptions};
+use super::{About, ReadOptions};
 use crate::graph::StringTable;
 use crate::graph::table::{Batch, TableColumn, TableReader, Values};
 use crate::progress::Progress;
@@ -18,9 +18,10 @@ pub(crate) fn edges_of_table(
     name: &Path,
     table: &mut dyn TableReader,
     options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
     progress: &dyn Progress,
-) -> Result<Input, ReadError> {
-    let mut collector = EdgeCollector::new(name, table.column_names(), options)?;
+) -> Result<About, ReadError> {
+    let mut collector = EdgeCollector::new(name, table.column_names(), options, builder)?;
     let columns = collector.columns();
     for_each_batch(name, table, &columns, |batch| collector.push(batch, progress))?;
     collector.finish()
@@ -47,15 +48,19 @@ struct EdgeCollector<'a> {
     target: usize,
     weight: Option<usize>,
     first_row: usize,
-    builder: RawEdgesBuilder,
+    builder: &'a mut RawEdgesBuilder,
 }
 
 impl<'a> EdgeCollector<'a> {
     /// Finds the columns by their names.
-    fn new(path: &'a Path, names: Vec<String>, options: &ReadOptions) -> Result<Self, ReadError> {
+    fn new(
+        path: &'a Path,
+        names: Vec<String>,
+        options: &ReadOptions,
+        builder: &'a mut RawEdgesBuilder,
+    ) -> Result<Self, ReadError> {
         let found = options.columns.find(&names).map_err(|problem| problem.in_file(path))?;
         let FoundColumns { source, target, weight } = found;
-        let builder = RawEdgesBuilder::new(options.spill.clone());
         Ok(Self { path, names, source, target, weight, first_row: 0, builder })
     }
 
@@ -76,7 +81,7 @@ impl<'a> EdgeCollector<'a> {
             Some(_) => next()?.weights()?,
             None => Vec::new(),
         };
-        self.builder.push(pairs, weights).map_err(|error| Problem::from(error).in_file(self.path))?;
+        self.builder.push(pairs, weights).map_err(|problem| problem.in_file(self.path))?;
         self.first_row += batch.num_rows;
         progress.advance(batch.num_rows as u64);
         match progress.is_cancelled() {
@@ -85,12 +90,11 @@ impl<'a> EdgeCollector<'a> {
         }
     }
 
-    fn finish(self) -> Result<Input, ReadError> {
-        let edges = self.builder.finish();
+    fn finish(self) -> Result<About, ReadError> {
         let weights_from = self.weight.map(|column| format!("column `{}`", self.names[column]));
-        match edges.len() {
+        match self.first_row {
             0 => Err(Problem::NoEdges.in_file(self.path)),
-            _ => Ok(Input { weights_from, ..Input::of_edges(edges) }),
+            _ => Ok(About::weights_from(weights_from)),
         }
     }
 }
@@ -101,11 +105,7 @@ fn pairs(source: Column<'_>, target: Column<'_>) -> Result<RawPairs, ReadError> 
     match (source.ids()?, target.ids()?) {
         (Ids::Integers(sources), Ids::Integers(targets)) => {
             let pairs = sources.into_iter().zip(targets).map(|(source, target)| [source, target]);
-            let pairs: Vec<[u64; 2]> = pairs.collect();
-            match pairs.iter().flatten().all(|&id| id <= u64::from(u32::MAX)) {
-                true => Ok(RawPairs::Narrow(pairs.iter().map(|pair| pair.map(|id| id as u32)).collect())),
-                false => Ok(RawPairs::Wide(pairs)),
-            }
+            Ok(RawPairs::narrowest(pairs.collect()))
         }
         (Ids::Strings(sources), Ids::Strings(targets)) => {
             let num_edges = sources.len() as u32;
