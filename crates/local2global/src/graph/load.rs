@@ -403,6 +403,10 @@ fn number_and_build(
     let (spill, names) = match edges {
         io::RawEdges::Spilled(spill) => (spill, None),
         io::RawEdges::SpilledNames(spill, names) => (spill, Some(NodeIds::Strings(names))),
+        io::RawEdges::WaitingNames(mut spill, known, waiting) => {
+            let names = waiting.number(known, &mut spill)?;
+            (spill, Some(NodeIds::Strings(names)))
+        }
         in_memory => {
             let Numbered { edges, ids } = io::number(in_memory, num_rows);
             let built = match edges {
@@ -459,17 +463,21 @@ fn keep_on_disk(
 ) -> Result<(Graph, Scratch), ExternalError> {
     let kept = components.into_largest();
     let (part, scratch) = keep_nodes(scratch, graph, &kept, progress)?;
-    let has_text = matches!(graph.ids(), NodeIds::Strings(_));
-    if !has_text && graph.features().is_none() && graph.labels().is_none() {
+    let part = match graph.ids() {
+        NodeIds::Strings(names) => {
+            let mut writer = scratch.names_writer()?;
+            let mut kept_names = kept.iter().map(|node| names.get(node as usize));
+            kept_names.try_for_each(|name| writer.push(name)).map_err(scratch.failed())?;
+            part.with_ids(NodeIds::Strings(writer.finish()?)).expect("there is a name for every node")
+        }
+        _ => part,
+    };
+    if graph.features().is_none() && graph.labels().is_none() {
         return Ok((part, scratch));
     }
     let nodes: Vec<NodeId> = kept.iter().map(NodeId).collect();
-    let part = match has_text {
-        true => part.with_ids(graph.ids().select(&nodes)),
-        false => Ok(part),
-    };
     let part = part
-        .and_then(|part| part.with_features(graph.features().map(|all| all.select(&nodes))))
+        .with_features(graph.features().map(|all| all.select(&nodes)))
         .and_then(|part| part.with_labels(graph.labels().map(|all| all.select(&nodes))))
         .expect("everything was selected for these nodes");
     Ok((part, scratch))

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::super::{Graph, NodeIds, NodeIndex, Targets};
+use super::super::{Graph, NodeIds, NodeIndex, StringTable, Targets};
 use super::error::ExternalError;
 use crate::buffer::Buffer;
 use crate::npy::{self, Element};
@@ -57,8 +57,19 @@ impl Scratch {
         writer.finish().map(drop)
     }
 
+    /// Begins the text names of all nodes.
+    pub(crate) fn names_writer(&self) -> Result<NamesWriter<'_>, ExternalError> {
+        let [bytes, ends] = self.name_files();
+        Ok(NamesWriter { scratch: self, bytes: self.writer(&bytes)?, ends: self.writer(&ends)?, end: 0 })
+    }
+
+    /// The bytes of all text names, and where each ends.
+    fn name_files(&self) -> [PathBuf; 2] {
+        ["names.npy", "name_ends.npy"].map(|name| self.folder.path().join(name))
+    }
+
     /// An error of a temporary file.
-    pub(super) fn failed(&self) -> impl Fn(io::Error) -> ExternalError + use<> {
+    pub(crate) fn failed(&self) -> impl Fn(io::Error) -> ExternalError + use<> {
         let path = self.folder.path().to_owned();
         move |error| ExternalError::File { path: path.clone(), error }
     }
@@ -84,5 +95,37 @@ impl Scratch {
     fn map<T: Element>(&self, path: &Path) -> Result<Buffer<T>, ExternalError> {
         let mapped = npy::map(path).map_err(|error| self.failed()(io::Error::other(error)))?;
         Ok(mapped.values)
+    }
+}
+
+/// The text names of nodes, in the making.
+pub(crate) struct NamesWriter<'a> {
+    scratch: &'a Scratch,
+    bytes: ArrayWriter<u8>,
+    ends: ArrayWriter<u64>,
+    end: u64,
+}
+
+impl NamesWriter<'_> {
+    /// Appends a name.
+    pub(crate) fn push(&mut self, name: &str) -> io::Result<()> {
+        self.push_bytes(name.as_bytes())
+    }
+
+    /// Appends a name, whose bytes are text.
+    pub(super) fn push_bytes(&mut self, name: &[u8]) -> io::Result<()> {
+        self.end += name.len() as u64;
+        self.bytes.push(name)?;
+        self.ends.push(&[self.end])
+    }
+
+    /// All names, mapped.
+    pub(crate) fn finish(self) -> Result<StringTable, ExternalError> {
+        let Self { scratch, bytes, ends, .. } = self;
+        let finished = bytes.finish().and_then(|_| ends.finish());
+        finished.map_err(scratch.failed())?;
+        let [bytes, ends] = scratch.name_files();
+        let names = StringTable::from_parts(scratch.map(&bytes)?, scratch.map(&ends)?);
+        names.map_err(|problem| scratch.failed()(io::Error::other(problem)))
     }
 }

@@ -75,6 +75,16 @@ impl Spill {
         Ok(Self { scratch, options, limit, num_listed, dropped, listed_weights, weighted, edges })
     }
 
+    /// The memory there is.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Where temporary files go.
+    pub(super) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
     /// Adds edges between integers.
     pub(crate) fn push<I: NodeIndex>(
         &mut self,
