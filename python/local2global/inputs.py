@@ -112,7 +112,7 @@ def read_graph(
     features = None if "features" in paths else features
     labels = None if "labels" in paths else labels
     with reporting(progress) as report:
-        names = _paths_of(graph)
+        names = paths_of(graph)
         if names is not None:
             if features is not None or labels is not None:
                 raise TypeError("features and labels of a file are files too: give their paths")
@@ -150,7 +150,7 @@ def _refuse_kinds(value: Any, what: str) -> None:
         )
 
 
-def _paths_of(graph: Any) -> Optional[list[str]]:
+def paths_of(graph: Any) -> Optional[list[str]]:
     """Give the paths that name a graph, or nothing if it is something else."""
     names = [graph] if isinstance(graph, (str, PathLike)) else graph
     if not isinstance(names, (list, tuple)) or not names:

@@ -81,6 +81,8 @@ pub mod buffer;
 
 pub mod memory;
 
+mod disk;
+
 mod positioned;
 
 #[cfg(test)]

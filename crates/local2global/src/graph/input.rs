@@ -107,15 +107,6 @@ pub(crate) fn files_of(names: &[String]) -> Result<Vec<PathBuf>, ReadError> {
     }
 }
 
-/// What messages call some files.
-pub(crate) fn label_of(files: &[PathBuf]) -> PathBuf {
-    match files {
-        [] => PathBuf::new(),
-        [file] => file.clone(),
-        [first, others @ ..] => format!("{} and {} more", first.display(), others.len()).into(),
-    }
-}
-
 /// The same name, wherever the program is started; one that leads nowhere is left as people know it.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use super::builder::{BuildOptions, Built, Dropped, build};
 use super::component::Components;
 use super::external::{ExternalError, Scratch, Workspace, build_on_disk, keep_nodes};
 use super::held_out::{HoldOutError, hold_out};
-use super::input::{GraphInput, label_of};
+use super::input::GraphInput;
 use super::io::{
     self, ColumnOptions, Delimiter, EdgeColumns, FeatureTable, HeaderRow, IdKind, Input, LabelTable,
     Numbered, NumberedEdges, Problem, ReadError, Weights,
@@ -303,7 +303,7 @@ pub fn load_files(
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
     let started = Instant::now();
-    let name = label_of(paths);
+    let name = io::label_of(paths);
     let files = paths.iter().chain(&config.features).chain(&config.labels);
     if files.filter(|path| io::is_standard_input(path)).count() > 1 {
         let problem = "graph, features and labels cannot all come from standard input, only one of them";

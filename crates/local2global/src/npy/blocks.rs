@@ -100,7 +100,11 @@ impl ArrayBlocks {
         self.convert(range, |bytes, position| {
             let value = float(dtype, bytes);
             let problem = if value.is_finite() { "is too large" } else { "is not finite" };
-            f32::from_f64(value).ok_or_else(|| NpyError::Value { value: value.to_string(), position, problem })
+            f32::from_f64(value).ok_or_else(|| NpyError::Value {
+                value: value.to_string(),
+                position,
+                problem,
+            })
         })
     }
 
@@ -119,7 +123,11 @@ impl ArrayBlocks {
                 &block
             }
         };
-        bytes.chunks_exact(size).zip(range.start..).map(|(bytes, position)| convert(bytes, position)).collect()
+        bytes
+            .chunks_exact(size)
+            .zip(range.start..)
+            .map(|(bytes, position)| convert(bytes, position))
+            .collect()
     }
 }
 

@@ -31,6 +31,8 @@ mod scratch;
 
 mod sort;
 
+mod space;
+
 mod spill;
 
 #[cfg(test)]
@@ -49,6 +51,7 @@ pub(crate) use keep::keep_nodes;
 pub(crate) use names::{WaitingEdges, WaitingEnd};
 pub(crate) use rows::build_on_disk;
 pub use scratch::Scratch;
+pub(crate) use space::Space;
 pub(crate) use spill::Spill;
 
 /// How much memory making a graph may take, and where there is room for what does not fit.

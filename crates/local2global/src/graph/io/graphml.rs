@@ -381,7 +381,8 @@ mod tests {
         let mut document = Document::new(options);
         let read = document.read(&mut reader, &crate::progress::Silent);
         let mut builder = RawEdgesBuilder::default();
-        let about = read.and_then(|()| document.finish(&mut builder)).map_err(|problem| problem.to_string())?;
+        let about =
+            read.and_then(|()| document.finish(&mut builder)).map_err(|problem| problem.to_string())?;
         Ok((builder.finish(), about))
     }
 

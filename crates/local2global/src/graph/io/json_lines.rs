@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error::{Problem, ReadError};
 use super::lines::{Block, LineBlocks, LineProblem, at_line, for_each_block};
-use super::raw::{NameTable, RawEdgesBuilder, RawPairs};
+use super::raw::{NameTable, Piece, RawEdgesBuilder, RawPairs};
 use super::source::Source;
 use super::text::layout::IdKind;
 use super::text::parse::{Pairs, ParsedBlock, check_weight, parse_id};
@@ -43,8 +43,9 @@ pub(crate) fn read(
         .map_err(|(line, problem)| at_line(&name, start.first_line + line, problem))?;
     blocks.put_back(start);
     let parse = |block: &_| layout.parse(block);
-    for_each_block(blocks, progress, parse, |parsed| {
-        builder.push(parsed.pairs, parsed.weights).map_err(|problem| problem.in_file(&name))
+    for_each_block(blocks, progress, parse, |parsed, share| {
+        let piece = Piece { pairs: parsed.pairs, weights: parsed.weights, share };
+        builder.push_read(piece, progress).map_err(|problem| problem.in_file(&name))
     })?;
     Ok(About::weights_from(layout.weight.map(|key| format!("key `{key}`"))))
 }

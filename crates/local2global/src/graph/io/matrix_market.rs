@@ -7,7 +7,7 @@
 use super::error::{Problem, ReadError};
 use super::fields::{Separator, split};
 use super::lines::{Block, LineBlocks, at_line, for_each_block};
-use super::raw::RawEdgesBuilder;
+use super::raw::{Piece, RawEdgesBuilder};
 use super::source::Source;
 use super::text::layout::{Layout, is_comment};
 use super::text::parse::parse_block;
@@ -55,12 +55,13 @@ pub(crate) fn read(
     };
     let mut num_found = 0;
     let parse = |block: &_| parse_block(block, &layout);
-    for_each_block(blocks, progress, parse, |mut parsed| {
+    for_each_block(blocks, progress, parse, |mut parsed, share| {
         num_found += parsed.pairs.len() as u64;
         if goes_both_ways {
             parsed.pairs.put_both_ways(&mut parsed.weights);
         }
-        builder.push(parsed.pairs, parsed.weights).map_err(|problem| problem.in_file(&name))
+        let piece = Piece { pairs: parsed.pairs, weights: parsed.weights, share };
+        builder.push_read(piece, progress).map_err(|problem| problem.in_file(&name))
     })?;
     if num_found != preamble.num_entries {
         let problem = format!("found {num_found} entries, but the size line says {}", preamble.num_entries);

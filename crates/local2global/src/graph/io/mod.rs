@@ -64,7 +64,6 @@ pub(crate) use source::{is_standard_input, is_stream};
 pub(crate) use table::edges_of_table;
 pub(crate) use text::parse::check_weight;
 
-use super::input::label_of;
 use super::{Features, Labels, NodeIds};
 use crate::progress::Progress;
 use fields::Separator;
@@ -318,6 +317,7 @@ impl About {
 /// edges adds nothing, if there are others.
 pub(crate) fn read(paths: &[PathBuf], options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
     let mut builder = RawEdgesBuilder::new(options.spill.clone());
+    let ranges = ranges_of(paths);
     let mut first: Option<(&Path, About)> = None;
     for (number, path) in paths.iter().enumerate() {
         let mut options = options.clone();
@@ -325,8 +325,9 @@ pub(crate) fn read(paths: &[PathBuf], options: &ReadOptions, progress: &dyn Prog
         if options.ids == IdKind::Auto && builder.has_names() {
             options.ids = IdKind::String;
         }
-        let place = if paths.len() > 1 { format!(" ({} of {})", number + 1, paths.len()) } else { String::new() };
-        builder.begin_file(path);
+        let place =
+            if paths.len() > 1 { format!(" ({} of {})", number + 1, paths.len()) } else { String::new() };
+        builder.begin_file(path, ranges.as_ref().map(|ranges| ranges[number]));
         let about = match read_file(path, &place, &options, &mut builder, progress) {
             Err(error) if paths.len() > 1 && matches!(*error.problem, Problem::NoEdges) => continue,
             about => about?,
@@ -344,6 +345,29 @@ pub(crate) fn read(paths: &[PathBuf], options: &ReadOptions, progress: &dyn Prog
     }
 }
 
+/// What messages call some files.
+pub(crate) fn label_of(files: &[PathBuf]) -> PathBuf {
+    match files {
+        [] => PathBuf::new(),
+        [file] => file.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.display(), others.len()).into(),
+    }
+}
+
+/// Where each file begins and ends in all of them, as shares; unknown if one is a pipe.
+fn ranges_of(paths: &[PathBuf]) -> Option<Vec<[f64; 2]>> {
+    let size = |path: &PathBuf| path.metadata().ok().filter(|data| data.is_file()).map(|data| data.len());
+    let sizes: Vec<u64> = paths.iter().map(size).collect::<Option<_>>()?;
+    let total = sizes.iter().sum::<u64>().max(1) as f64;
+    let mut before = 0;
+    let range = sizes.into_iter().map(|bytes| {
+        let start = before;
+        before += bytes;
+        [start as f64 / total, before as f64 / total]
+    });
+    Some(range.collect())
+}
+
 /// Reads the graph in a file or a pipe; its edges go to the builder.
 fn read_file(
     path: &Path,
@@ -359,7 +383,7 @@ fn read_file(
     options.check_for(format).map_err(|problem| problem.in_file(source.name()))?;
     let about = match format {
         Format::Parquet => parquet::read(source, options, builder, progress),
-        Format::Npy => npy::read(source, options, builder),
+        Format::Npy => npy::read(source, options, builder, progress),
         Format::Npz => npz::read(source, options, builder),
         Format::MatrixMarket => matrix_market::read(source, options, builder, progress),
         Format::JsonLines => json_lines::read(source, options, builder, progress),

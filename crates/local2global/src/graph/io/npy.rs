@@ -3,12 +3,13 @@
 use std::io::Read;
 
 use super::error::{Problem, ReadError};
-use super::raw::{RawEdgesBuilder, RawPairs};
+use super::raw::{Piece, RawEdgesBuilder, RawPairs};
 use super::source::{Source, array_problem};
 use super::{About, ReadOptions};
 use crate::graph::Labels;
 use crate::graph::labels::UNKNOWN;
 use crate::npy::{ArrayBlocks, ArrayHeader, ArrayReader, NpyError};
+use crate::progress::Progress;
 
 /// Edges are handed over in pieces of this many.
 const CHUNK: usize = 1 << 18;
@@ -21,6 +22,7 @@ pub(crate) fn read(
     source: Source,
     options: &ReadOptions,
     builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
 ) -> Result<About, ReadError> {
     let name = source.name().to_owned();
     let at_file = |problem: Problem| problem.in_file(&name);
@@ -28,7 +30,7 @@ pub(crate) fn read(
     let array = ArrayBlocks::of_file(source.into_file(limit)?)
         .and_then(|array| check_size(array.header(), limit).map(|()| array))
         .map_err(|error| at_file(array_problem(error)))?;
-    match push_edges(&array, builder).map_err(at_file)? {
+    match push_edges(&array, builder, progress).map_err(at_file)? {
         0 => Err(at_file(Problem::NoEdges)),
         _ => Ok(About::default()),
     }
@@ -66,7 +68,11 @@ pub(crate) fn with_reader<T>(
 
 /// Hands the edges of an edge index over, block by block; returns their number. A 2 x 2 array is taken
 /// as 2 x E.
-pub(crate) fn push_edges(array: &ArrayBlocks, builder: &mut RawEdgesBuilder) -> Result<usize, Problem> {
+pub(crate) fn push_edges(
+    array: &ArrayBlocks,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<usize, Problem> {
     let header = array.header();
     let (num_edges, rows_are_ends) = match header.shape[..] {
         [2, num_edges] => (num_edges, true),
@@ -91,7 +97,12 @@ pub(crate) fn push_edges(array: &ArrayBlocks, builder: &mut RawEdgesBuilder) -> 
                 ends.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()
             }
         };
-        builder.push(RawPairs::narrowest(pairs), Vec::new())?;
+        if progress.is_cancelled() {
+            return Err(Problem::Cancelled);
+        }
+        let share = Some(end as f64 / num_edges as f64);
+        builder
+            .push_read(Piece { pairs: RawPairs::narrowest(pairs), weights: Vec::new(), share }, progress)?;
     }
     Ok(num_edges)
 }

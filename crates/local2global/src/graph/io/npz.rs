@@ -14,6 +14,7 @@ use super::{About, ReadOptions, npy};
 use crate::graph::features::DenseFeatures;
 use crate::graph::{Features, Labels, NodeIds};
 use crate::npy::Kind;
+use crate::progress::Silent;
 
 /// Reads a graph from an archive.
 pub(crate) fn read(
@@ -25,10 +26,7 @@ pub(crate) fn read(
 }
 
 /// Reads a graph from an open archive, whichever layout it has; its edges go to the builder.
-pub(crate) fn read_archive(
-    mut archive: Archive,
-    builder: &mut RawEdgesBuilder,
-) -> Result<About, ReadError> {
+pub(crate) fn read_archive(mut archive: Archive, builder: &mut RawEdgesBuilder) -> Result<About, ReadError> {
     if archive.has("adj_indptr") {
         return read_benchmark(&mut archive, builder);
     }
@@ -80,7 +78,7 @@ fn read_scipy(archive: &mut Archive, builder: &mut RawEdgesBuilder) -> Result<Ab
 
 fn read_edge_index(archive: &mut Archive, builder: &mut RawEdgesBuilder) -> Result<About, ReadError> {
     let edges = archive.blocks("edge_index")?;
-    npy::push_edges(&edges, builder).map_err(|problem| archive.problem("edge_index", problem))?;
+    npy::push_edges(&edges, builder, &Silent).map_err(|problem| archive.problem("edge_index", problem))?;
     let features = match archive.has("x") {
         true => Some(read_dense(archive, "x")?),
         false => None,

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::error::{Problem, ReadError};
-use super::source::Source;
 use super::raw::RawEdgesBuilder;
+use super::source::Source;
 use super::table::edges_of_table;
 use super::{About, ReadOptions};
 use crate::graph::table::ParquetTable;

@@ -9,14 +9,25 @@ use rustc_hash::FxHashMap;
 use super::error::Problem;
 use crate::graph::builder::BuildOptions;
 use crate::graph::edge_list::{EdgeChunk, EdgeList};
-use crate::graph::external::{ExternalError, Spill, WaitingEdges, WaitingEnd, Workspace};
+use crate::graph::external::{ExternalError, Space, Spill, WaitingEdges, WaitingEnd, Workspace};
 use crate::graph::{NodeIndex, StringTable};
+use crate::progress::Progress;
 
 /// Making a graph in memory takes this many times the bytes of its listed edges.
 const BUILD_FACTOR: u64 = 3;
 
 /// The table of text ids takes at most one part of this many of the memory there is.
 const NAMES_SHARE: u64 = 4;
+
+/// A piece of a file.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) pairs: RawPairs,
+    /// One weight an edge, or none at all.
+    pub(crate) weights: Vec<f32>,
+    /// The share of the file that has been read when this piece is over, if that is known.
+    pub(crate) share: Option<f64>,
+}
 
 /// The edges of one piece of a file, named as in the file.
 #[derive(Debug)]
@@ -113,6 +124,14 @@ pub(crate) struct RawEdgesBuilder {
     spill: Option<Box<Spill>>,
     /// Edges with names that the table does not hold any more.
     waiting: Option<Box<WaitingEdges>>,
+    /// The number of edges so far.
+    num_edges: u64,
+    /// The share of all files that has been read, if that is known.
+    share: Option<f64>,
+    /// Where the file that pieces come from now begins and ends in all files, as shares.
+    file_range: Option<[f64; 2]>,
+    /// What people are to be told.
+    note: Option<String>,
     /// The file that pieces come from now.
     file: PathBuf,
     /// What the first edges look like, and the file that they come from.
@@ -182,9 +201,23 @@ impl RawEdgesBuilder {
         Self { options, ..Self::default() }
     }
 
-    /// Says which file the next pieces come from.
-    pub(crate) fn begin_file(&mut self, file: &Path) {
+    /// Says which file the next pieces come from, and which part of all files it is, if that is known.
+    pub(crate) fn begin_file(&mut self, file: &Path, range: Option<[f64; 2]>) {
         file.clone_into(&mut self.file);
+        self.file_range = range;
+        self.share = None;
+    }
+
+    /// Appends a piece that was read from a file.
+    pub(crate) fn push_read(&mut self, piece: Piece, progress: &dyn Progress) -> Result<(), Problem> {
+        let Piece { pairs, weights, share } = piece;
+        let within = |[start, end]: [f64; 2]| share.map(|share| start + (end - start) * share.min(1.0));
+        self.share = self.file_range.and_then(within);
+        let pushed = self.push(pairs, weights);
+        if let Some(note) = self.note.take() {
+            progress.note(&note);
+        }
+        pushed
     }
 
     /// Whether nodes are named by text so far.
@@ -205,6 +238,7 @@ impl RawEdgesBuilder {
         if look != *first {
             return Err(Problem::Inconsistent(look.difference_from(*first, file)));
         }
+        self.num_edges += pairs.len() as u64;
         Ok(self.collect(pairs, weights)?)
     }
 
@@ -313,6 +347,9 @@ impl RawEdgesBuilder {
     /// Moves all edges to disk, where later ones go too.
     fn go_to_disk(&mut self, weighted: bool) -> Result<(), ExternalError> {
         let wide = self.wide.take();
+        let num_edges = self.share.map(|share| (self.num_edges as f64 / share.max(1e-9)) as u64);
+        let space = Space { num_edges, weighted, wide: wide.is_some() };
+        self.note = space.check(&self.options.workspace, &self.options.build)?;
         let mut spill = Spill::new(&self.options.workspace, self.options.build, weighted)?;
         move_chunks(std::mem::take(&mut self.narrow), &mut spill)?;
         move_chunks(wide.unwrap_or_default(), &mut spill)?;

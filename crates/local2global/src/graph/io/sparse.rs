@@ -115,7 +115,9 @@ pub(crate) fn push_adjacency(
                     format!("index {target} at position {position}, but there are {columns} columns");
                 return Err(at_indices(Problem::Inconsistent(problem)));
             }
-            while offsets.end_of(row).map_err(|problem| archive.problem(&name("indptr"), problem))? <= position {
+            while offsets.end_of(row).map_err(|problem| archive.problem(&name("indptr"), problem))?
+                <= position
+            {
                 row += 1;
             }
             let pair = [row as u32, target as u32];

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::columns::FoundColumns;
 use super::error::{Place, Problem, ReadError};
-use super::raw::{RawEdgesBuilder, RawPairs};
+use super::raw::{Piece, RawEdgesBuilder, RawPairs};
 use super::text::parse::check_weight;
 use super::{About, ReadOptions};
 use crate::graph::StringTable;
@@ -21,10 +21,21 @@ pub(crate) fn edges_of_table(
     builder: &mut RawEdgesBuilder,
     progress: &dyn Progress,
 ) -> Result<About, ReadError> {
-    let mut collector = EdgeCollector::new(name, table.column_names(), options, builder)?;
+    let mut collector = EdgeCollector::new(name, table, options, builder)?;
     let columns = collector.columns();
-    for_each_batch(name, table, &columns, |batch| collector.push(batch, progress))?;
-    collector.finish()
+    // The next rows are read while those before them are handed over.
+    let mut batch = None;
+    loop {
+        let (next, pushed) = rayon::join(
+            || table.next_batch(&columns),
+            || batch.take().map_or(Ok(()), |batch| collector.push(batch, progress)),
+        );
+        pushed?;
+        match next.map_err(|error| Problem::from(error).in_file(name))? {
+            Some(next) => batch = Some(next),
+            None => return collector.finish(),
+        }
+    }
 }
 
 /// Reads some columns, batch by batch.
@@ -48,6 +59,8 @@ struct EdgeCollector<'a> {
     target: usize,
     weight: Option<usize>,
     first_row: usize,
+    /// The number of rows, if the table tells.
+    num_rows: Option<usize>,
     builder: &'a mut RawEdgesBuilder,
 }
 
@@ -55,13 +68,14 @@ impl<'a> EdgeCollector<'a> {
     /// Finds the columns by their names.
     fn new(
         path: &'a Path,
-        names: Vec<String>,
+        table: &dyn TableReader,
         options: &ReadOptions,
         builder: &'a mut RawEdgesBuilder,
     ) -> Result<Self, ReadError> {
+        let (names, num_rows) = (table.column_names(), table.num_rows());
         let found = options.columns.find(&names).map_err(|problem| problem.in_file(path))?;
         let FoundColumns { source, target, weight } = found;
-        Ok(Self { path, names, source, target, weight, first_row: 0, builder })
+        Ok(Self { path, names, source, target, weight, first_row: 0, num_rows, builder })
     }
 
     /// The columns that are needed.
@@ -81,8 +95,10 @@ impl<'a> EdgeCollector<'a> {
             Some(_) => next()?.weights()?,
             None => Vec::new(),
         };
-        self.builder.push(pairs, weights).map_err(|problem| problem.in_file(self.path))?;
         self.first_row += batch.num_rows;
+        let share = self.num_rows.map(|num_rows| self.first_row as f64 / num_rows.max(1) as f64);
+        let piece = Piece { pairs, weights, share };
+        self.builder.push_read(piece, progress).map_err(|problem| problem.in_file(self.path))?;
         progress.advance(batch.num_rows as u64);
         match progress.is_cancelled() {
             true => Err(Problem::Cancelled.in_file(self.path)),

@@ -6,7 +6,7 @@ pub(crate) mod parse;
 
 use super::error::{Problem, ReadError};
 use super::lines::{LineBlocks, at_line, for_each_block};
-use super::raw::RawEdgesBuilder;
+use super::raw::{Piece, RawEdgesBuilder};
 use super::source::Source;
 use crate::progress::Progress;
 use layout::{LayoutOptions, detect, is_comment};
@@ -31,9 +31,10 @@ pub(crate) fn read_edge_list(
     blocks.put_back(start);
     let mut num_edges = 0;
     let parse = |block: &_| parse_block(block, &layout);
-    for_each_block(blocks, progress, parse, |parsed| {
+    for_each_block(blocks, progress, parse, |parsed, share| {
         num_edges += parsed.pairs.len();
-        builder.push(parsed.pairs, parsed.weights).map_err(|problem| problem.in_file(&name))
+        let piece = Piece { pairs: parsed.pairs, weights: parsed.weights, share };
+        builder.push_read(piece, progress).map_err(|problem| problem.in_file(&name))
     })?;
     match num_edges {
         0 => Err(no_edges()),
