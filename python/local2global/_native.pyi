@@ -53,7 +53,7 @@ class Settings:
 class Graph:
     @staticmethod
     def open(
-        name: str,
+        names: list[str],
         settings: Settings,
         folders: list[_Path],
         threads: Optional[int] = None,

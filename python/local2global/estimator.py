@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _native
 from .embedders import Embedder, embed_with
 from .graph import Graph
-from .inputs import as_graph
+from .inputs import as_graph, paths_of
 from .links import pairs_among
 from .patches import GraphPatch
 from .progress import Progress, Report, reporting
@@ -299,8 +299,9 @@ class Local2Global:
         self, tables: dict[str, Any], folder: Path, source: Any, graph: Graph, seed: int
     ) -> _native.Settings:
         more: dict[str, Any] = {"partition": self._partition(folder, graph)}
-        if isinstance(source, (str, PathLike)):
-            more["graph"] = {"input": str(source)}
+        names = paths_of(source)
+        if names is not None:
+            more["graph"] = {"input": names[0] if len(names) == 1 else names}
         if self.embedder is not None:
             coordinates = _native.RunFolder(folder).given_coordinates
             more["embed"] = {"method": "given", "coordinates": str(coordinates)}

@@ -64,7 +64,8 @@ def read_graph(
     Parameters
     ----------
     graph
-        A path or the name of a data set (`"cora"` is built in; others are looked for in
+        A path (of a file, of a folder, or a pattern such as `"edges/part-*.parquet"`), a list of
+        paths, or the name of a data set (`"cora"` is built in; others are looked for in
         `data_dir` or `$L2G_DATA`); a NumPy edge index (2 x E or E x 2) or a list of pairs; a
         SciPy sparse matrix; a NetworkX graph; a pandas, polars, pyarrow or other Arrow table
         with the columns `src`, `dst` and perhaps `weight`; a PyTorch Geometric `Data`; a DGL
@@ -111,11 +112,12 @@ def read_graph(
     features = None if "features" in paths else features
     labels = None if "labels" in paths else labels
     with reporting(progress) as report:
-        if isinstance(graph, (str, PathLike)):
+        names = paths_of(graph)
+        if names is not None:
             if features is not None or labels is not None:
                 raise TypeError("features and labels of a file are files too: give their paths")
             folders = _data_folders(data_dir)
-            native = _native.Graph.open(os.fspath(graph), settings, folders, threads, report)
+            native = _native.Graph.open(names, settings, folders, threads, report)
             return Graph(native)
         parts = _parts_of(graph)
         parts.features = parts.features if features is None else features
@@ -146,6 +148,16 @@ def _refuse_kinds(value: Any, what: str) -> None:
             f"{what} is a {type(value).__name__}, which is one column; it must be an edge table "
             "with the columns src and dst"
         )
+
+
+def paths_of(graph: Any) -> Optional[list[str]]:
+    """Give the paths that name a graph, or nothing if it is something else."""
+    names = [graph] if isinstance(graph, (str, PathLike)) else graph
+    if not isinstance(names, (list, tuple)) or not names:
+        return None
+    if not all(isinstance(name, (str, PathLike)) for name in names):
+        return None
+    return [os.fsdecode(name) for name in names]
 
 
 def _data_folders(data_dir: Union[str, PathLike[str], None]) -> list[Union[str, PathLike[str]]]:

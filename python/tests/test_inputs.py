@@ -29,6 +29,14 @@ def text_file(folder: Path) -> Path:
     return file
 
 
+def parts(folder: Path) -> list[Path]:
+    """Give two files that are one graph."""
+    files = [folder / "part-0.csv", folder / "part-1.csv"]
+    for file, edges in zip(files, (EDGES[:2], EDGES[2:])):
+        file.write_text("src,dst\n" + "\n".join(f"{a},{b}" for a, b in edges))
+    return files
+
+
 def same_graph(graph: l2g.Graph) -> bool:
     reference = l2g.read_graph(EDGES)
     return (
@@ -321,3 +329,13 @@ def test_what_is_no_graph_is_refused(source, options, error, message):
 def test_a_graph_that_was_read_takes_no_features(cora):
     with pytest.raises(TypeError, match="read already"):
         l2g.Local2Global().fit(cora, features=np.eye(3))
+
+
+def test_several_files_a_folder_and_a_pattern_are_one_graph(tmp_path: Path) -> None:
+    files = parts(tmp_path)
+    assert same_graph(l2g.read_graph(files))
+    assert same_graph(l2g.read_graph([str(file) for file in files]))
+    assert same_graph(l2g.read_graph(tmp_path))
+    assert same_graph(l2g.read_graph(str(tmp_path / "part-*.csv")))
+    with pytest.raises(l2g.GraphError, match="no file matches"):
+        l2g.read_graph(str(tmp_path / "none-*.csv"))

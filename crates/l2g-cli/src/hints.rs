@@ -229,6 +229,11 @@ fn for_read_error(error: &ReadError) -> Option<String> {
         }
         Problem::UselessForBuiltIn { .. } => "leave the option or setting out, or name a file".into(),
         Problem::Folder => "name the file inside the folder".into(),
+        Problem::StrayFolder { .. } => {
+            "name the files by a pattern in quotes, such as `'edges/*.csv'`, or the folder inside".into()
+        }
+        Problem::EmptyFolder => "files whose names begin with `.` or `_` are left out; name them one by one".into(),
+        Problem::NoMatch => "a pattern such as `'edges/part-*.parquet'` is read from where you are".into(),
         Problem::UnknownName { .. } => "name the folder with `--data DIR`, or set L2G_DATA".into(),
         Problem::WrongFormat { found, .. } => {
             format!("rename the file, or add `--format {}`", name_of(*found))

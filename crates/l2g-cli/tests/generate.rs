@@ -136,3 +136,34 @@ fn edges_go_to_standard_output_and_nothing_else_does() {
     assert!(refused(&["--format", "csv", "--out", "-", "--json"]).contains("both want standard output"));
     assert!(refused(&["--out", "-"]).contains("cannot tell the format"));
 }
+
+#[test]
+fn parts_hold_the_edges_of_one_file() {
+    let folder = Folder::new();
+    let make = |more: &[&str]| {
+        let kind = ["generate", "block-model", "--nodes", "30000", "--seed", "3", "--json", "--out"];
+        folder.json(&[&kind[..], more].concat())
+    };
+    let whole = make(&["edges.parquet"]);
+    folder.json(&["graph", "edges.parquet", "--json", "--out", "whole"]);
+    for (parts, more, last) in [
+        ("edges", &[][..], "part-00003.parquet"),
+        ("text", &["--format", "csv"], "part-00003.csv"),
+        ("arrays", &["--format", "npy"], "part-00003.npy"),
+    ] {
+        let made = make(&[&[parts, "--parts", "4"], more].concat());
+        assert_eq!((&made["edges"], &made["files"]), (&whole["edges"], &serde_json::json!([parts])));
+        assert_eq!(fs::read_dir(folder.join(parts)).unwrap().count(), 4);
+        assert!(folder.join(parts).join(last).exists());
+        folder.json(&["graph", parts, "--json", "--memory", "2M", "--out", "run"]);
+        for file in ["indptr.npy", "indices.npy", "ids.npy", "graph.json"] {
+            let read = |out: &str| fs::read(folder.join(out).join("1-graph").join(file)).unwrap();
+            assert!(read("whole") == read("run"), "{parts}: {file}");
+        }
+    }
+    let refused = failure(&folder, &["generate", "rmat", "--out", "edges", "--parts", "2"]);
+    assert_eq!(refused.0, Some(1));
+    assert!(refused.1.contains("it exists already; parts need a new or an empty folder"), "{}", refused.1);
+    let matrix = failure(&folder, &["generate", "rmat", "--out", "m", "--parts", "2", "--format", "npz"]);
+    assert!(matrix.1.contains("cannot be divided into parts"), "{}", matrix.1);
+}

@@ -29,6 +29,57 @@ fn a_limit_of_memory_changes_no_byte() {
 }
 
 #[test]
+fn several_files_a_folder_and_a_pattern_are_read_as_one() {
+    let run = Folder::new();
+    let edges = many_edges();
+    run.put("edges.txt", &edges);
+    fs::create_dir_all(run.join("parts/kind=late")).unwrap();
+    let lines: Vec<&str> = edges.lines().collect();
+    let names = ["parts/a.txt", "parts/b.txt", "parts/c.txt", "parts/kind=late/d.txt"];
+    for (name, part) in names.iter().zip(lines.chunks(50_000)) {
+        run.put(name, &part.join("\n"));
+    }
+    for marker in ["parts/_SUCCESS", "parts/.a.txt.crc", "parts/empty.txt"] {
+        run.put(marker, "");
+    }
+    let graph = |names: &[&str], more: &[&str]| {
+        run.json(&[&["graph"], names, &["--out", "run", "--json", "--quiet"], more].concat());
+        let files = ["indptr.npy", "indices.npy", "ids.npy", "graph.json"];
+        files.map(|file| fs::read(run.join("run/1-graph").join(file)).unwrap())
+    };
+    let whole = graph(&["edges.txt"], &[]);
+    for memory in [&[][..], &["--memory", "1M"]] {
+        assert!(graph(&names, memory) == whole, "several {memory:?}");
+        assert!(graph(&["parts/"], memory) == whole, "folder {memory:?}");
+        assert!(graph(&["parts/?.txt", "parts/kind=*"], memory) == whole, "pattern {memory:?}");
+    }
+    run.json(&["graph", "parts", "--json"]);
+    assert!(run.join("runs/parts/1-graph/graph.json").exists());
+}
+
+#[test]
+fn files_that_do_not_agree_are_named() {
+    let run = Folder::new();
+    run.put("a.txt", "0 1\n1 2\n");
+    run.put("weighted.txt", "0 1 0.5\n1 2 2\n");
+    run.put("named.txt", "ann bob\n");
+    run.put("bad.txt", "0 1\n0 1 2 3 4\n");
+    let refused = |names: &[&str]| text(&run.l2g(&[&["graph"], names].concat()));
+    let weights = "weighted.txt: edges have weights, but those of `a.txt` have none";
+    assert!(refused(&["a.txt", "weighted.txt"]).contains(weights));
+    assert!(run.l2g(&["graph", "a.txt", "weighted.txt", "--no-weights"]).status.success());
+    let ids = "named.txt: node ids are text, but those of `a.txt` are integers";
+    assert!(refused(&["a.txt", "named.txt"]).contains(ids), "{}", refused(&["a.txt", "named.txt"]));
+    assert!(run.l2g(&["graph", "named.txt", "a.txt"]).status.success(), "all are text, as in one file");
+    assert!(refused(&["a.txt", "bad.txt"]).contains("bad.txt:2: expected 2"));
+    assert!(refused(&["a.txt", "missing.txt"]).contains("missing.txt: "));
+    assert!(refused(&["x-*.txt"]).contains("x-*.txt: no file matches this pattern"));
+    fs::create_dir(run.join("cora")).unwrap();
+    assert!(refused(&["cora/"]).contains("this folder holds no files that are read"));
+    assert_eq!(run.json(&["graph", "cora", "--json", "--quiet"])["nodes"], 2485);
+}
+
+#[test]
 fn run_without_a_graph_reads_cora() {
     let run = Folder::new();
     let output = run.l2g(&["run", "--set", "embed.dim=8", "--set", "embed.epochs=3"]);

@@ -39,6 +39,32 @@ fn files_that_settings_name_are_read_anew_when_they_change() {
 }
 
 #[test]
+fn a_file_that_is_added_to_a_folder_is_noticed() {
+    let folder = &prepared();
+    fs::create_dir(folder.join("edges")).unwrap();
+    let ring = |step: usize| lines(|node| ((node + step) % 240).to_string());
+    for step in 1..4 {
+        fs::write(folder.join(format!("edges/part-{step}.txt")), ring(step)).unwrap();
+    }
+    let fast = ["run", "edges", "--out", "ring", "--dim", "4", "--patches", "4", "--epochs", "2"];
+    let reasons = |more: &[&str]| stages(folder, &[&fast[..], more].concat());
+    reasons(&[]);
+    assert!(reasons(&[]).values().all(|reason| reason == "kept"));
+    fs::write(folder.join("edges/part-4.txt"), ring(4)).unwrap();
+    let added = reasons(&[]);
+    assert!(added["graph"].ends_with("edges/part-4.txt` is new"), "{added:?}");
+    fs::remove_file(folder.join("edges/part-4.txt")).unwrap();
+    assert!(reasons(&[])["graph"].ends_with("edges/part-4.txt` is gone"));
+    let settings = fs::read_to_string(folder.join("ring/run.toml")).unwrap();
+    let named = |name: &str| format!("input = \"{}\"", folder.join(name).display());
+    assert!(settings.contains(&named("edges")), "{settings}");
+    let pattern = ["run", "edges/part-[12].txt", "edges/part-3.txt"];
+    let several = stages(folder, &[&pattern[..], &fast[2..]].concat());
+    assert!(several["graph"].contains("graph.input is ["), "{several:?}");
+    assert_eq!(several["partition"], "kept", "the graph is the same");
+}
+
+#[test]
 fn a_run_that_is_refused_leaves_its_folder_as_it_was() {
     let folder = &prepared();
     stages(folder, &run("run", &[]));

@@ -57,6 +57,19 @@ impl<T: Pod> MappedSlice<T> {
     }
 }
 
+impl<T: Pod> Buffer<T> {
+    /// The values in memory, to be changed; they are copied first if they lie elsewhere.
+    pub(crate) fn to_mut(&mut self) -> &mut Vec<T> {
+        if !matches!(self, Self::Owned(_)) {
+            *self = Self::Owned(self.to_vec());
+        }
+        match self {
+            Self::Owned(values) => values,
+            _ => unreachable!("it was copied"),
+        }
+    }
+}
+
 fn invalid(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }

@@ -27,6 +27,10 @@ pub mod buffer;
 
 pub mod memory;
 
+mod disk;
+
+mod positioned;
+
 pub mod seed;
 
 pub mod progress;

@@ -401,6 +401,7 @@ fn features_have_files_of_their_own() {
 fn synthetic_outputs(folder: &Path) -> Vec<Outputs> {
     let names = ["g.txt", "g.csv", "g.tsv.gz", "g.txt.zst", "g.parquet", "g.npy", "g.npz", "g.mtx"];
     let with_extras = |name: &&str| Outputs {
+        parts: None,
         graph: folder.join(name),
         format: None,
         features: Some(folder.join(format!("{name}.x.npz"))),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use local2global::graph::arrays::{EdgeArrays, GraphArrays, load_arrays};
+use local2global::graph::external::Workspace;
 use local2global::graph::io::ReadError;
 use local2global::graph::load::{GraphConfig, Loaded};
 use local2global::graph::{Features, NodeId, NodeIds, Targets, builtin, store};
@@ -30,19 +31,21 @@ pub(crate) struct Graph {
 
 #[pymethods]
 impl Graph {
-    /// The graph in a file, or a data set by name, which is looked for in `folders`.
+    /// The graph in some files, folders or patterns, or a data set by name, which is looked for in `folders`.
     #[staticmethod]
-    #[pyo3(signature = (name, settings, folders, threads=None, progress=None))]
+    #[pyo3(signature = (names, settings, folders, threads=None, progress=None))]
     fn open(
         py: Python<'_>,
-        name: &str,
+        names: Vec<String>,
         settings: &Settings,
         folders: Vec<PathBuf>,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let work = Work::new(threads, progress);
-        Self::make(py, settings, work, |config, progress| builtin::open(name, &folders, config, progress))
+        Self::make(py, settings, work, |config, progress| {
+            builtin::open_within(&names, &folders, config, &Workspace::default(), progress)
+        })
     }
 
     /// The graph of edges given by both their ends.

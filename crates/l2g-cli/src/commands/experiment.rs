@@ -7,11 +7,12 @@ use clap::Args;
 use local2global::config::{Config, ExperimentConfig};
 use local2global::evaluate::Spread;
 use local2global::experiment::{Curves, Finished, Table, experiment};
+use local2global::graph::input::GraphInput;
 use local2global::pipeline::{RunLock, Sharing};
 use local2global::run_dir::{ExperimentFolder, RunDir};
 use serde::Serialize;
 
-use super::graph::{InputArgs, default_folder};
+use super::graph::{InputArgs, default_folder, input_of};
 use crate::context::{Context, UsageError};
 use crate::cost::Cost;
 use crate::output::{self, grouped};
@@ -37,8 +38,8 @@ use crate::output::{self, grouped};
 #[command(after_help = "Examples:\n  l2g experiment cora --dims 2,8,32 --runs 3\n  l2g experiment --config \
     benchmarks/cora.toml --splits 3\n  l2g experiment edges.csv.gz --dims 64 --set embed.method=dgi --out runs/mine")]
 pub(crate) struct ExperimentArgs {
-    /// A data set by name, or a file; `l2g graph --help` lists the formats [default: cora]
-    graph: Option<String>,
+    /// A data set by name, files or folders; `l2g graph --help` lists the formats [default: cora]
+    graph: Vec<String>,
 
     /// The dimensions [default: 2,4,8,16,32,64,128]
     #[arg(long, value_name = "D,D,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
@@ -75,8 +76,8 @@ struct Record<'a> {
 pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Result<()> {
     let config = settings(args, context);
     context.check_commands(&config)?;
-    let input = config.graph.input.as_deref().unwrap_or("cora");
-    let out = args.out.clone().unwrap_or_else(|| folder_for(input));
+    let input = config.graph.graph_input();
+    let out = args.out.clone().unwrap_or_else(|| folder_for(&input));
     let loaded = args.input.load(&config.graph, &std::env::temp_dir(), context)?;
     let run = RunDir::new(&out);
     if run.patches().exists() {
@@ -96,7 +97,7 @@ pub(crate) fn execute(args: &ExperimentArgs, context: &Context) -> anyhow::Resul
 /// All settings, flags included.
 fn settings(args: &ExperimentArgs, context: &Context) -> Config {
     let mut config = context.config.clone();
-    let input = args.graph.clone().or(config.graph.input.take()).unwrap_or_else(|| "cora".to_owned());
+    let input = input_of(&args.graph, &config);
     config.graph = args.input.settings(&input, context);
     let set: ExperimentConfig = config.experiment.take().unwrap_or_default();
     let dims: Vec<usize> = args.dims.iter().map(|&dim| dim as usize).collect();
@@ -109,7 +110,7 @@ fn settings(args: &ExperimentArgs, context: &Context) -> Config {
 }
 
 /// `runs/cora-experiment` for `cora`.
-fn folder_for(input: &str) -> PathBuf {
+fn folder_for(input: &GraphInput) -> PathBuf {
     let mut name = default_folder(input).into_os_string();
     name.push("-experiment");
     name.into()

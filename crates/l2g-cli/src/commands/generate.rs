@@ -169,6 +169,11 @@ struct OutputArgs {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
+    /// Divide the edges into N files of the folder FILE, part-00000.parquet and so on (with
+    /// `--format` .txt, .csv, .tsv or .npy), which `l2g graph FILE` reads as one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=99_999))]
+    parts: Option<u32>,
+
     /// The format, where the name does not tell, or for scipy's own .npz
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatArg>,
@@ -287,6 +292,7 @@ impl From<OutputArgs> for Outputs {
         Self {
             graph: args.out,
             format: args.format.map(Into::into),
+            parts: args.parts.map(|parts| parts as usize),
             features: args.features_out,
             labels: args.labels_out,
         }

@@ -7,6 +7,7 @@ use clap::Args;
 use local2global::config::Config;
 use local2global::graph::builtin;
 use local2global::graph::external::Workspace;
+use local2global::graph::input::{GraphInput, stem_of};
 use local2global::graph::io::{Delimiter, EdgeColumns, Format, Weights};
 use local2global::graph::load::{Component, DroppedTotals, GraphConfig, GraphSummary, Loaded, WeightRange};
 use local2global::graph::store;
@@ -90,14 +91,19 @@ choice! {
 /// GraphML. `-` is standard input; from a pipe, the
 /// first bytes or `--format` tell the format.
 ///
+/// Several files are read one after the other, as if they were one: name them all, or a folder
+/// (all its files, without those that begin with `.` or `_`, and folders such as `year=2024`), or
+/// a pattern in quotes. All have weights, or none, and integers as ids, or text.
+///
 /// Edges are put into both directions, duplicates are merged, self-loops are dropped, and
 /// the largest connected component is kept. Node ids, integers or names, are kept beside it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g graph cora\n  l2g graph edges.csv.gz --out runs/mine \
-    --features x.npy\n  zcat web.gz | l2g graph - --component all --json")]
+    --features x.npy\n  l2g graph 'edges/part-*.parquet' --memory 1G\n  zcat web.gz | l2g graph - --component all --json")]
 pub(crate) struct GraphArgs {
-    /// A data set by name, a file, or `-` for standard input
-    graph: String,
+    /// A data set by name, files, folders, or `-` for standard input
+    #[arg(required = true)]
+    graph: Vec<String>,
 
     /// The run folder to write into [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
@@ -108,15 +114,16 @@ pub(crate) struct GraphArgs {
 }
 
 pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()> {
-    let out = args.out.clone().unwrap_or_else(|| default_folder(&args.graph));
+    let input = GraphInput::from(args.graph.clone());
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&input));
     let run = RunDir::new(&out);
     let lock = RunLock::take(&run, Sharing::Alone)?;
     remove_work_folders(run.root())?;
-    let loaded = args.input.load(&args.input.settings(&args.graph, context), run.root(), context)?;
+    let loaded = args.input.load(&args.input.settings(&input, context), run.root(), context)?;
     let mut work = StageWork::begin_locked(run, lock, StageName::Graph, context)?;
     let folder = work.run.graph();
     store::write_loaded(&folder, &loaded)?;
-    work.config = Config { graph: args.input.settings(&args.graph, context), ..context.config.clone() };
+    work.config = Config { graph: args.input.settings(&input, context), ..context.config.clone() };
     work.finish(&args.input.data_folders(), context)?;
     let record = Record::new(&loaded.summary, &out, context);
     let mut rows = rows(&loaded.summary);
@@ -127,9 +134,9 @@ pub(crate) fn execute(args: &GraphArgs, context: &Context) -> anyhow::Result<()>
 
 impl InputArgs {
     /// The settings of the graph stage, flags included.
-    pub(crate) fn settings(&self, graph: &str, context: &Context) -> GraphConfig {
+    pub(crate) fn settings(&self, graph: &GraphInput, context: &Context) -> GraphConfig {
         let mut config = context.config.graph.clone();
-        config.input = Some(graph.to_owned());
+        config.input = Some(graph.clone());
         config.format = self.format.map(Into::into).or(config.format);
         config.columns = self.columns.clone().or(config.columns);
         config.delimiter = self.delimiter.or(config.delimiter);
@@ -152,9 +159,10 @@ impl InputArgs {
         room: &Path,
         context: &Context,
     ) -> anyhow::Result<Loaded> {
-        let name = config.input.as_deref().unwrap_or("cora");
+        let name = config.graph_input();
         let workspace = Workspace { limit: context.config.memory_limit(), folder: room.to_owned() };
-        let loaded = builtin::open_within(name, &self.data_folders(), config, &workspace, &context.progress)
+        let folders = self.data_folders();
+        let loaded = builtin::open_within(name.names(), &folders, config, &workspace, &context.progress)
             .with_context(|| format!("could not read the graph `{name}`"))?;
         loaded
             .hold_out(config.hold_out, context.config.seed)
@@ -178,15 +186,23 @@ fn share(text: &str) -> Result<f64, String> {
     found.ok_or_else(|| "needed a number of at least 0 and below 1".to_owned())
 }
 
-/// `runs/cora` for `cora`, `runs/edges` for `some/edges.csv.gz`, `runs/stdin` for `-`.
-pub(crate) fn default_folder(graph: &str) -> PathBuf {
-    if graph == "-" {
-        return PathBuf::from("runs/stdin");
+/// `runs/cora` for `cora`, `runs/edges` for `some/edges.csv.gz` and for `edges/part-*.csv`, `runs/stdin`
+/// for `-`; the first of several names counts.
+pub(crate) fn default_folder(graph: &GraphInput) -> PathBuf {
+    let name = match graph.names().first().map(String::as_str) {
+        Some("-") => Some("stdin".to_owned()),
+        Some(name) => stem_of(name),
+        None => None,
+    };
+    Path::new("runs").join(name.unwrap_or_else(|| "graph".to_owned()))
+}
+
+/// The graph that the command line names, or else the settings.
+pub(crate) fn input_of(names: &[String], config: &Config) -> GraphInput {
+    match names.is_empty() {
+        true => config.graph.graph_input(),
+        false => names.to_vec().into(),
     }
-    let name = Path::new(graph).file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = name.unwrap_or_else(|| "graph".to_owned());
-    let stem = name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("graph");
-    Path::new("runs").join(stem)
 }
 
 /// The counts, as rows of a table.

@@ -12,7 +12,7 @@ use local2global::run_dir::{RunDir, stamp_path};
 use super::closing::Closing;
 use super::embed::TrainingArgs;
 use super::export::{ExportFormatArg, export};
-use super::graph::{InputArgs, default_folder};
+use super::graph::{InputArgs, default_folder, input_of};
 use super::patch::DimArgs;
 use crate::context::Context;
 use crate::output::{bytes, grouped};
@@ -33,8 +33,8 @@ use crate::output::{bytes, grouped};
     l2g run --config runs/mine/run.toml --export parquet\n  l2g run edges.tsv --dry-run"
 )]
 pub(crate) struct RunArgs {
-    /// A data set by name, a file, or `-`; `l2g graph --help` lists the formats [default: cora]
-    graph: Option<String>,
+    /// A data set by name, files, folders, or `-`; `l2g graph --help` lists the formats [default: cora]
+    graph: Vec<String>,
 
     /// The run folder [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
@@ -86,7 +86,7 @@ impl ShapeArgs {
 
 pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     let mut config = context.config.clone();
-    let input = args.graph.clone().or(config.graph.input.take()).unwrap_or_else(|| "cora".to_owned());
+    let input = input_of(&args.graph, &config);
     config.graph = args.input.settings(&input, context);
     config.evaluate.full |= args.full;
     args.shape.put_into(&mut config);

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::SyntheticGraph;
 use crate::graph::NodeIds;
 use crate::progress::Progress;
+use crate::run_dir::{UnfinishedFolder, is_standard_output};
 use crate::write::{
     FeatureOutline, GraphSink, Outline, OutputFormat, WriteError, format_for, write_features_with,
     write_labels, write_with,
@@ -16,10 +17,14 @@ use crate::write::{
 /// Where the parts of a graph go.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// The edges and all else the format holds.
+    /// The edges and all else the format holds; or a folder, if there are parts.
     pub graph: PathBuf,
-    /// The format; if not given, the name tells.
+    /// The format; if not given, the name tells. Parts are Parquet tables unless it or the name says
+    /// otherwise.
     pub format: Option<OutputFormat>,
+    /// How many files the edges are divided into, `part-00000.parquet` and so on; all in one if not
+    /// given.
+    pub parts: Option<usize>,
     /// Features, as `.npy` or `.npz`; needed where the format does not hold them.
     pub features: Option<PathBuf>,
     /// Labels, as comma-separated text.
@@ -50,9 +55,18 @@ impl SyntheticGraph {
     /// [`WriteError::File`] if writing fails or `progress` asks to stop. No file appears
     /// unless it is complete.
     pub fn write(&self, outputs: &Outputs, progress: &dyn Progress) -> Result<Written, WriteError> {
-        let format = format_for(&outputs.graph, outputs.format)?;
+        let format = match outputs.parts {
+            None => format_for(&outputs.graph, outputs.format)?,
+            Some(_) => {
+                let named = outputs.format.or_else(|| OutputFormat::of_name(&outputs.graph));
+                named.unwrap_or(OutputFormat::Parquet)
+            }
+        };
         self.check(format, outputs)?;
-        let edges = self.write_graph(&outputs.graph, format, progress)?;
+        let edges = match outputs.parts {
+            None => self.write_graph(&outputs.graph, format, progress)?,
+            Some(num_parts) => self.write_parts(&outputs.graph, format, num_parts, progress)?,
+        };
         if let (Some(path), Some(width)) = (&outputs.features, self.num_features()) {
             write_features_with(path, self.num_nodes, width, |sink| {
                 self.for_each_feature_chunk(progress, |rows| stop_or(progress, || sink.push(&rows)))
@@ -113,6 +127,49 @@ impl SyntheticGraph {
         })?;
         Ok(num_edges)
     }
+}
+
+impl SyntheticGraph {
+    /// Writes the edges into several files of a folder, which appears complete or not at all; returns
+    /// the number of edges.
+    fn write_parts(
+        &self,
+        folder: &Path,
+        format: OutputFormat,
+        num_parts: usize,
+        progress: &dyn Progress,
+    ) -> Result<usize, WriteError> {
+        let refuse = |problem: String| Err(WriteError::Refused { path: folder.to_owned(), problem });
+        let Some(extension) = format.part_extension() else {
+            return refuse("this format cannot be divided into parts; needed text, Parquet or .npy".into());
+        };
+        if num_parts == 0 || is_standard_output(folder) {
+            return refuse("parts are files of a folder, at least one".into());
+        }
+        if folder.exists() && !is_empty_folder(folder) {
+            return refuse("it exists already; parts need a new or an empty folder".into());
+        }
+        let ids = NodeIds::Range(self.num_nodes);
+        let features = FeatureOutline::None;
+        let outline = Outline { ids: &ids, labels: None, features, weighted: false, undirected: true };
+        let unfinished = UnfinishedFolder::new(folder)?;
+        let mut num_edges = 0;
+        for part in 0..num_parts {
+            let path = unfinished.path().join(format!("part-{part:05}.{extension}"));
+            write_with(&path, format, &outline, |sink: &mut dyn GraphSink| {
+                self.for_each_edge_chunk_of(part, num_parts, progress, |chunk| {
+                    num_edges += chunk.pairs.len();
+                    stop_or(progress, || sink.push_edges(&chunk))
+                })
+            })?;
+        }
+        unfinished.finish()?;
+        Ok(num_edges)
+    }
+}
+
+fn is_empty_folder(path: &Path) -> bool {
+    path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Goes on, unless the person has asked to stop.

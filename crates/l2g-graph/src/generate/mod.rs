@@ -156,8 +156,25 @@ impl SyntheticGraph {
         progress: &dyn Progress,
         deliver: impl FnMut(EdgeChunk<u64>) -> Result<(), E> + Send,
     ) -> Result<(), E> {
+        self.for_each_edge_chunk_of(0, 1, progress, deliver)
+    }
+
+    /// As [`SyntheticGraph::for_each_edge_chunk`], for one of several parts of about the same size.
+    pub(super) fn for_each_edge_chunk_of<E: Send>(
+        &self,
+        part: usize,
+        num_parts: usize,
+        progress: &dyn Progress,
+        deliver: impl FnMut(EdgeChunk<u64>) -> Result<(), E> + Send,
+    ) -> Result<(), E> {
         let draw = |index| EdgeChunk { pairs: self.edges.chunk(index), weights: Vec::new() };
-        in_order("drawing edges", self.edges.num_chunks(), progress, draw, deliver)
+        let bound =
+            |part: usize| (self.edges.num_chunks() as u128 * part as u128 / num_parts as u128) as usize;
+        let task = match num_parts {
+            1 => "drawing edges".to_owned(),
+            _ => format!("drawing edges, part {} of {num_parts}", part + 1),
+        };
+        in_order(&task, bound(part)..bound(part + 1), progress, draw, deliver)
     }
 
     /// Draws all features and hands them to `deliver`, chunk by chunk, in order.
@@ -170,7 +187,13 @@ impl SyntheticGraph {
         deliver: impl FnMut(SparseFeatures) -> Result<(), E> + Send,
     ) -> Result<(), E> {
         let Some(features) = &self.features else { return Ok(()) };
-        in_order("drawing features", features.num_chunks(), progress, |index| features.chunk(index), deliver)
+        in_order(
+            "drawing features",
+            0..features.num_chunks(),
+            progress,
+            |index| features.chunk(index),
+            deliver,
+        )
     }
 
     /// The whole graph in memory, with labels and features.

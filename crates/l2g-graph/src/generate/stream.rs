@@ -3,28 +3,30 @@
 //! Pieces are made in waves of a few per thread. While one wave is delivered, the next
 //! is made: at most two waves are in memory, whatever the number of pieces.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::progress::Progress;
 
-/// Makes `num_pieces` pieces on all threads and delivers them in order.
+/// Makes the pieces of a range on all threads and delivers them in order.
 ///
 /// Stops at the first error of `deliver`.
 pub(super) fn in_order<T: Send, E: Send>(
     task: &str,
-    num_pieces: usize,
+    pieces: Range<usize>,
     progress: &dyn Progress,
     make: impl Fn(usize) -> T + Sync,
     mut deliver: impl FnMut(T) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     let wave = 2 * rayon::current_num_threads();
     let make_from = |start: usize| -> Vec<T> {
-        let end = num_pieces.min(start.saturating_add(wave));
+        let end = pieces.end.min(start.saturating_add(wave));
         (start.min(end)..end).into_par_iter().map(&make).collect()
     };
-    progress.begin(task, num_pieces as u64, "chunks");
-    let mut ready = make_from(0);
-    let mut start = ready.len();
+    progress.begin(task, pieces.len() as u64, "chunks");
+    let mut ready = make_from(pieces.start);
+    let mut start = pieces.start + ready.len();
     let mut outcome = Ok(());
     while !ready.is_empty() && outcome.is_ok() {
         let delivered = ready.len() as u64;
@@ -52,7 +54,7 @@ mod tests {
                 seen.push(piece);
                 Ok::<(), ()>(())
             };
-            in_order("pieces", num_pieces, &Silent, |index| index * index, deliver).unwrap();
+            in_order("pieces", 0..num_pieces, &Silent, |index| index * index, deliver).unwrap();
             assert!(seen.into_iter().eq((0..num_pieces).map(|index| index * index)));
         }
     }
@@ -62,7 +64,7 @@ mod tests {
         let mut delivered = 0;
         let result = in_order(
             "pieces",
-            1_000_000,
+            0..1_000_000,
             &Silent,
             |index| index,
             |index| {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::external::Workspace;
-use super::io::{self, Input, Problem, RawEdges, RawEdgesBuilder, RawPairs, ReadError};
+use super::io::{self, About, Input, Problem, RawEdgesBuilder, RawPairs, ReadError};
 use super::load::{GraphConfig, Loaded, finish};
 use super::table::TableReader;
 use super::{Features, Labels, NodeIds};
@@ -82,18 +82,23 @@ pub fn load_arrays(
     let rows =
         parts.features.as_ref().map(Features::num_rows).or(parts.labels.as_ref().map(Labels::num_rows));
     let options = config.read_options(&Workspace::default());
-    let (input, num_nodes) = match parts.edges {
+    let mut builder = RawEdgesBuilder::default();
+    let (about, num_nodes) = match parts.edges {
         EdgeArrays::Pairs { sources, targets, weights } => {
             let num_nodes = parts.num_nodes.or(parts.ids.as_ref().map(NodeIds::len)).or(rows);
             check_pairs(sources, targets, weights, num_nodes).map_err(|problem| problem.in_file(name))?;
-            (Input::of_edges(raw_edges(sources, targets, weights)), num_nodes)
+            push_pairs(sources, targets, weights, &mut builder);
+            (About::default(), num_nodes)
         }
         EdgeArrays::Table(mut table) => {
-            (io::edges_of_table(name, &mut *table, &options, progress)?, parts.num_nodes.or(rows))
+            let about = io::edges_of_table(name, &mut *table, &options, &mut builder, progress)?;
+            (about, parts.num_nodes.or(rows))
         }
     };
     let GraphArrays { ids, features, labels, .. } = parts;
-    finish(Input { num_nodes, ids, features, labels, ..input }, name, config, &options, started, progress)
+    let about = About { num_nodes, ids, features, labels, ..about };
+    let input = Input { edges: builder.finish(), about };
+    finish(input, name, config, &options, started, progress)
 }
 
 fn check_pairs(
@@ -119,9 +124,8 @@ fn check_pairs(
     Ok(())
 }
 
-fn raw_edges(sources: &[u64], targets: &[u64], weights: &[f32]) -> RawEdges {
+fn push_pairs(sources: &[u64], targets: &[u64], weights: &[f32], builder: &mut RawEdgesBuilder) {
     let narrow = sources.iter().chain(targets).all(|&id| id <= u64::from(u32::MAX));
-    let mut builder = RawEdgesBuilder::default();
     for start in (0..sources.len()).step_by(CHUNK) {
         let range = start..(start + CHUNK).min(sources.len());
         let ends = || sources[range.clone()].iter().zip(&targets[range.clone()]);
@@ -132,7 +136,6 @@ fn raw_edges(sources: &[u64], targets: &[u64], weights: &[f32]) -> RawEdges {
         let pushed = builder.push(pairs, weights.get(range.clone()).unwrap_or_default().to_vec());
         pushed.expect("without a limit, edges stay in memory");
     }
-    builder.finish()
 }
 
 #[cfg(test)]

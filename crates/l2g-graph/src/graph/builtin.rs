@@ -7,8 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use super::external::Workspace;
+use super::input::files_of;
 use super::io::{Problem, ReadError};
-use super::load::{GraphConfig, Loaded, load_built_in, load_within};
+use super::load::{GraphConfig, Loaded, load_built_in, load_files};
 use crate::progress::Progress;
 
 /// The Cora citation graph: 2708 papers, 5429 links, 1433 words, 7 subjects.
@@ -39,23 +40,24 @@ pub fn open(
     config: &GraphConfig,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
-    open_within(name, folders, config, &Workspace::default(), progress)
+    open_within(&[name.to_owned()], folders, config, &Workspace::default(), progress)
 }
 
-/// As [`open`], within the memory of a workspace; see [`load_within`].
+/// As [`open`], where several names are files, folders or patterns that are read one after the other,
+/// and within the memory of a workspace; see [`load_files`].
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_within(
-    name: &str,
+    names: &[String],
     folders: &[PathBuf],
     config: &GraphConfig,
     workspace: &Workspace,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
-    match locate(name, folders)? {
+    match locate(names, folders)? {
         GraphLocation::BuiltIn(bytes) => load_built_in("built-in cora", bytes, config, progress),
-        GraphLocation::File(path) => load_within(&path, config, workspace, progress),
+        GraphLocation::Files(files) => load_files(&files, config, workspace, progress),
     }
 }
 
@@ -64,27 +66,37 @@ pub fn open_within(
 pub enum GraphLocation {
     /// It is part of the program.
     BuiltIn(&'static [u8]),
-    /// A file, which may or may not exist.
-    File(PathBuf),
+    /// One file or more, in the order in which they are read; one that is named may not exist.
+    Files(Vec<PathBuf>),
+}
+
+/// The data set that names mean, if they are that of one. A file of that name comes before the data
+/// set; a folder does not: one that is called `cora` hides nothing, and is read as `cora/`.
+pub fn data_set(names: &[String]) -> Option<&str> {
+    match names {
+        [name] if NAMES.contains(&&name[..]) && !is_a_file(Path::new(name)) => Some(name),
+        _ => None,
+    }
+}
+
+fn is_a_file(path: &Path) -> bool {
+    path.exists() && !path.is_dir()
 }
 
 /// Finds the graph that a user names, without reading it.
 ///
 /// # Errors
-/// [`ReadError`] for a known name without its file: which file is wanted and where.
-pub fn locate(name: &str, folders: &[PathBuf]) -> Result<GraphLocation, ReadError> {
-    // A folder is no graph: one that is called `cora` hides nothing.
-    let path = Path::new(name);
-    if !NAMES.contains(&name) || path.exists() && !path.is_dir() {
-        return Ok(GraphLocation::File(name.into()));
-    }
+/// [`ReadError`] for a known name without its file: which file is wanted and where; for a folder or a
+/// pattern that stands for no file.
+pub fn locate(names: &[String], folders: &[PathBuf]) -> Result<GraphLocation, ReadError> {
+    let Some(name) = data_set(names) else { return Ok(GraphLocation::Files(files_of(names)?)) };
     if name == "cora" {
         return Ok(GraphLocation::BuiltIn(CORA));
     }
     let spellings = [format!("{name}.npz"), format!("{}.npz", name.replace('-', "_"))];
     let candidates = folders.iter().flat_map(|folder| spellings.iter().map(move |file| folder.join(file)));
     match candidates.into_iter().find(|file| file.is_file()) {
-        Some(file) => Ok(GraphLocation::File(file)),
+        Some(file) => Ok(GraphLocation::Files(vec![file])),
         None => {
             let places = folders.iter().map(|folder| folder.display().to_string()).collect();
             let [file, _] = spellings;

@@ -16,23 +16,38 @@ pub enum NodeIds {
     Strings(StringTable),
 }
 
-/// Many strings in one block of memory.
+/// Many strings in one block of memory, or of a mapped file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StringTable {
-    bytes: String,
-    ends: Vec<usize>,
+    bytes: Buffer<u8>,
+    ends: Buffer<u64>,
 }
 
 impl StringTable {
     /// A table without strings.
     pub fn new() -> Self {
-        Self { bytes: String::new(), ends: Vec::new() }
+        Self { bytes: Buffer::default(), ends: Buffer::default() }
+    }
+
+    /// Strings that lie one after the other, and where each ends.
+    ///
+    /// The bytes of each have to be text.
+    ///
+    /// # Errors
+    /// If an end is out of order.
+    pub(crate) fn from_parts(bytes: Buffer<u8>, ends: Buffer<u64>) -> Result<Self, String> {
+        if !ends.is_sorted() || ends.last().copied().unwrap_or(0) != bytes.len() as u64 {
+            return Err("names do not end where their bytes do".into());
+        }
+        Ok(Self { bytes, ends })
     }
 
     /// Appends a string.
     pub fn push(&mut self, string: &str) {
-        self.bytes.push_str(string);
-        self.ends.push(self.bytes.len());
+        let bytes = self.bytes.to_mut();
+        bytes.extend_from_slice(string.as_bytes());
+        let end = bytes.len() as u64;
+        self.ends.to_mut().push(end);
     }
 
     /// The number of strings.
@@ -52,8 +67,9 @@ impl StringTable {
 
     /// The string at `index`.
     pub fn get(&self, index: usize) -> &str {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.bytes[start..self.ends[index]]
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        let bytes = &self.bytes[start..self.ends[index] as usize];
+        std::str::from_utf8(bytes).expect("only text is put into a table")
     }
 
     /// All strings in order.

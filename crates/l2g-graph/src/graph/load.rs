@@ -10,6 +10,7 @@ use super::builder::{BuildOptions, Built, Dropped, build};
 use super::component::Components;
 use super::external::{ExternalError, Scratch, Workspace, build_on_disk, keep_nodes};
 use super::held_out::{HoldOutError, hold_out};
+use super::input::GraphInput;
 use super::io::{
     self, ColumnOptions, Delimiter, EdgeColumns, FeatureTable, HeaderRow, IdKind, Input, LabelTable,
     Numbered, NumberedEdges, Problem, ReadError, Weights,
@@ -24,8 +25,8 @@ pub use super::io::Format;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GraphConfig {
-    /// The graph: the name of a data set, a file, or `-` for standard input.
-    pub input: Option<String>,
+    /// The graph: the name of a data set, files, folders or patterns, or `-` for standard input.
+    pub input: Option<GraphInput>,
     /// The format of the file; if not given, its name tells.
     pub format: Option<Format>,
     /// The columns of the ends of an edge and, if it has one, of its weight, by name or by number,
@@ -84,6 +85,11 @@ impl Default for GraphConfig {
 }
 
 impl GraphConfig {
+    /// What to read: what is set, or else the built-in Cora.
+    pub fn graph_input(&self) -> GraphInput {
+        self.input.clone().unwrap_or_else(GraphInput::usual)
+    }
+
     fn build_options(&self) -> BuildOptions {
         let Self { symmetrise, self_loops, duplicates, .. } = *self;
         BuildOptions { symmetrise, self_loops, duplicates }
@@ -275,15 +281,30 @@ pub fn load_within(
     workspace: &Workspace,
     progress: &dyn Progress,
 ) -> Result<Loaded, ReadError> {
+    load_files(&[path.to_owned()], config, workspace, progress)
+}
+
+/// As [`load_within`], from several files, which are read one after the other as if they were one. All
+/// have to have weights, or none; and integers as ids of nodes, or text.
+///
+/// # Errors
+/// [`ReadError`] with file, place and reason.
+pub fn load_files(
+    paths: &[PathBuf],
+    config: &GraphConfig,
+    workspace: &Workspace,
+    progress: &dyn Progress,
+) -> Result<Loaded, ReadError> {
     let started = Instant::now();
-    let files = [Some(path), config.features.as_deref(), config.labels.as_deref()];
-    if files.into_iter().flatten().filter(|path| io::is_standard_input(path)).count() > 1 {
+    let name = io::label_of(paths);
+    let files = paths.iter().chain(&config.features).chain(&config.labels);
+    if files.filter(|path| io::is_standard_input(path)).count() > 1 {
         let problem = "graph, features and labels cannot all come from standard input, only one of them";
-        return Err(Problem::Inconsistent(problem.into()).in_file(path));
+        return Err(Problem::Inconsistent(problem.into()).in_file(&name));
     }
     let options = config.read_options(workspace);
-    let input = io::read(path, &options, progress)?;
-    finish(input, path, config, &options, started, progress)
+    let input = io::read(paths, &options, progress)?;
+    finish(input, &name, config, &options, started, progress)
 }
 
 /// Reads a graph that is part of the program, and cleans it.
@@ -314,24 +335,25 @@ pub(super) fn finish(
     }
     let read = started.elapsed().as_secs_f64();
     progress.begin("building the graph", 0, "edges");
-    let num_rows = input_rows(&input, &features, &labels);
+    let io::About { weights_from, num_nodes, ids: names, features: inside, labels: classes } = input.about;
+    let num_rows = num_nodes.or_else(|| rows_in_order(&features, &labels));
     let (built, ids, scratch) = number_and_build(num_rows, input.edges, config, progress)
         .map_err(|error| Problem::from(error).in_file(path))?;
     let build = started.elapsed().as_secs_f64() - read;
-    let graph = match input.ids.or(ids) {
+    let graph = match names.or(ids) {
         Some(ids) => built.graph.with_ids(ids).map_err(|error| inconsistent(error, path))?,
         None => built.graph,
     };
     let features = match features {
         Some(table) => Some(table.attach(graph.ids())?),
-        None => input.features,
+        None => inside,
     };
     let (labels, num_foreign) = match labels {
         Some(table) => {
             let (labels, num_foreign) = table.attach(graph.ids(), options.limit())?;
             (Some(labels), num_foreign)
         }
-        None => (input.labels, 0),
+        None => (classes, 0),
     };
     let graph = graph
         .with_features(features)
@@ -345,7 +367,7 @@ pub(super) fn finish(
             .map_err(|error| Problem::from(error).in_file(path))?;
     summary.dropped.labels = num_foreign;
     if let Some(weights) = &mut summary.weights {
-        weights.source = input.weights_from;
+        weights.source = weights_from;
     }
     progress.end();
     let component = started.elapsed().as_secs_f64() - read - build;
@@ -357,11 +379,10 @@ fn inconsistent(error: super::GraphError, path: &Path) -> ReadError {
     Problem::Inconsistent(error.to_string()).in_file(path)
 }
 
-/// The number of nodes, where something other than the edges tells it.
-fn input_rows(input: &Input, features: &Option<FeatureTable>, labels: &Option<LabelTable>) -> Option<usize> {
-    let from_features = || features.as_ref().and_then(FeatureTable::rows_in_order);
-    let from_labels = || labels.as_ref().and_then(LabelTable::rows_in_order);
-    input.num_nodes.or_else(from_features).or_else(from_labels)
+/// The number of nodes, where features or labels tell it.
+fn rows_in_order(features: &Option<FeatureTable>, labels: &Option<LabelTable>) -> Option<usize> {
+    let from_features = features.as_ref().and_then(FeatureTable::rows_in_order);
+    from_features.or_else(|| labels.as_ref().and_then(LabelTable::rows_in_order))
 }
 
 /// The graph of all edges, the names of its nodes unless they are in the graph, and the folder of its
@@ -375,6 +396,10 @@ fn number_and_build(
     let (spill, names) = match edges {
         io::RawEdges::Spilled(spill) => (spill, None),
         io::RawEdges::SpilledNames(spill, names) => (spill, Some(NodeIds::Strings(names))),
+        io::RawEdges::WaitingNames(mut spill, known, waiting) => {
+            let names = waiting.number(known, &mut spill)?;
+            (spill, Some(NodeIds::Strings(names)))
+        }
         in_memory => {
             let Numbered { edges, ids } = io::number(in_memory, num_rows);
             let built = match edges {
@@ -431,17 +456,21 @@ fn keep_on_disk(
 ) -> Result<(Graph, Scratch), ExternalError> {
     let kept = components.into_largest();
     let (part, scratch) = keep_nodes(scratch, graph, &kept, progress)?;
-    let has_text = matches!(graph.ids(), NodeIds::Strings(_));
-    if !has_text && graph.features().is_none() && graph.labels().is_none() {
+    let part = match graph.ids() {
+        NodeIds::Strings(names) => {
+            let mut writer = scratch.names_writer()?;
+            let mut kept_names = kept.iter().map(|node| names.get(node as usize));
+            kept_names.try_for_each(|name| writer.push(name)).map_err(scratch.failed())?;
+            part.with_ids(NodeIds::Strings(writer.finish()?)).expect("there is a name for every node")
+        }
+        _ => part,
+    };
+    if graph.features().is_none() && graph.labels().is_none() {
         return Ok((part, scratch));
     }
     let nodes: Vec<NodeId> = kept.iter().map(NodeId).collect();
-    let part = match has_text {
-        true => part.with_ids(graph.ids().select(&nodes)),
-        false => Ok(part),
-    };
     let part = part
-        .and_then(|part| part.with_features(graph.features().map(|all| all.select(&nodes))))
+        .with_features(graph.features().map(|all| all.select(&nodes)))
         .and_then(|part| part.with_labels(graph.labels().map(|all| all.select(&nodes))))
         .expect("everything was selected for these nodes");
     Ok((part, scratch))

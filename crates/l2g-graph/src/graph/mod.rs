@@ -41,6 +41,8 @@ pub mod subgraph;
 
 pub mod io;
 
+pub mod input;
+
 pub mod load;
 
 pub mod arrays;

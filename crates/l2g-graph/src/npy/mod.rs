@@ -7,6 +7,8 @@
 //! what is really there; `map` uses them where they lie; [`write()`] writes them.
 //! Pickled Python objects are never loaded.
 
+mod blocks;
+
 mod element;
 
 mod header;
@@ -15,6 +17,7 @@ mod read;
 
 mod write;
 
+pub(crate) use blocks::ArrayBlocks;
 pub use element::{Element, Kind};
 pub use header::{ArrayHeader, Dtype};
 #[cfg(feature = "parquet")]

@@ -58,6 +58,16 @@ impl<R: Read> ArrayReader<R> {
         &self.header
     }
 
+    /// The header alone.
+    pub(super) fn into_header(self) -> ArrayHeader {
+        self.header
+    }
+
+    /// The header, and the source at its first value.
+    pub(super) fn into_parts(self) -> (ArrayHeader, R) {
+        (self.header, self.source)
+    }
+
     /// Checks that a source of `total_bytes` bytes is long enough, before anything
     /// is read or allocated.
     ///
@@ -200,7 +210,7 @@ fn little_endian<const N: usize>(dtype: Dtype, bytes: &[u8]) -> [u8; N] {
     padded
 }
 
-fn integer(dtype: Dtype, bytes: &[u8]) -> i128 {
+pub(super) fn integer(dtype: Dtype, bytes: &[u8]) -> i128 {
     let unsigned = u64::from_le_bytes(little_endian(dtype, bytes));
     if dtype.kind != Kind::Int {
         return i128::from(unsigned);
@@ -210,7 +220,7 @@ fn integer(dtype: Dtype, bytes: &[u8]) -> i128 {
     i128::from((unsigned << unused_bits) as i64 >> unused_bits)
 }
 
-fn float(dtype: Dtype, bytes: &[u8]) -> f64 {
+pub(super) fn float(dtype: Dtype, bytes: &[u8]) -> f64 {
     match (dtype.kind, dtype.size) {
         (Kind::Float, 4) => f64::from(f32::from_le_bytes(little_endian(dtype, bytes))),
         (Kind::Float, 8) => f64::from_le_bytes(little_endian(dtype, bytes)),

@@ -10,7 +10,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::{Scope, ScopedJoinHandle};
 
 use super::FileError;
@@ -112,6 +112,47 @@ fn replace(path: &Path, write: Fill<'_>) -> Result<(), FileError> {
     fill(temporary.as_file(), true, write).map_err(FileError::at("write", path))?;
     temporary.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
     sync_folder(folder)
+}
+
+/// A folder that appears complete or not at all: it has a temporary name beside the final one until it
+/// is finished, and is gone if it is not.
+#[derive(Debug)]
+pub struct UnfinishedFolder {
+    temporary: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl UnfinishedFolder {
+    /// Begins a folder; where it goes there may be an empty one.
+    ///
+    /// # Errors
+    /// [`FileError`] if it cannot be made.
+    pub fn new(path: &Path) -> Result<Self, FileError> {
+        let path = std::path::absolute(path).map_err(FileError::at("find", path))?;
+        let folder = parent(&path);
+        fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o777));
+        let temporary = builder.prefix(UNFINISHED).tempdir_in(folder);
+        Ok(Self { temporary: temporary.map_err(FileError::at("write in", folder))?, path })
+    }
+
+    /// Where files go for now.
+    pub fn path(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Gives the folder its name.
+    ///
+    /// # Errors
+    /// [`FileError`] if there is something already.
+    pub fn finish(self) -> Result<(), FileError> {
+        fs::rename(self.temporary.path(), &self.path).map_err(FileError::at("write", &self.path))?;
+        // It has moved, so there is nothing to remove.
+        _ = self.temporary.keep();
+        sync_folder(parent(&self.path))
+    }
 }
 
 /// Moves a finished file to where it belongs, making its folder if need be; it appears there complete

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use crate::npy::{self, Element};
 
 pub use archive::{ArrayArchive, ArrayFile, write_arrays};
-pub use atomic::{AtomicSink, move_file, remove_unfinished, write_atomically};
+pub use atomic::{AtomicSink, UnfinishedFolder, move_file, remove_unfinished, write_atomically};
 pub use batch::{BatchError, FileBatch};
 pub use destination::is_standard_output;
 pub use folders::{

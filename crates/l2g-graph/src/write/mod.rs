@@ -93,6 +93,18 @@ impl OutputFormat {
         })
     }
 
+    /// How files end that hold a part of the edges, if that can be.
+    pub(crate) fn part_extension(self) -> Option<&'static str> {
+        match self {
+            Self::EdgeList => Some("txt"),
+            Self::Csv => Some("csv"),
+            Self::Tsv => Some("tsv"),
+            Self::Parquet => Some("parquet"),
+            Self::Npy => Some("npy"),
+            Self::Npz | Self::ScipyNpz | Self::MatrixMarket => None,
+        }
+    }
+
     /// Whether files of this format hold features and labels.
     pub fn holds_attributes(self) -> bool {
         matches!(self, Self::Npz)

@@ -17,8 +17,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     .or("what is free"),
     setting(
         "graph.input",
-        "a name, a path or -",
-        "The graph: the name of a data set, a file, or `-` for standard input.",
+        "a name, a path, a pattern, -, or a list of paths",
+        "The graph: the name of a data set, a file, a folder (all its files), a quoted pattern such as \
+         edges/part-*.parquet, a list of these, or `-` for standard input.",
     )
     .or("cora"),
     choice(

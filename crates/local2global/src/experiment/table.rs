@@ -106,7 +106,7 @@ impl Table {
     ) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            graph: config.graph.input.clone().unwrap_or_else(|| "graph".to_owned()),
+            graph: config.graph.input.as_ref().map_or_else(|| "graph".to_owned(), ToString::to_string),
             nodes: graph.num_nodes(),
             edges: graph.num_edges(),
             seed: config.seed,

@@ -78,14 +78,14 @@ impl Pipeline<'_> {
                 return Ok(());
             }
             GraphSource::Settings(folders) => {
-                let name = config.input.as_deref().unwrap_or("cora");
-                match builtin::locate(name, folders)? {
+                let input = config.graph_input();
+                match builtin::locate(input.names(), folders)? {
                     GraphLocation::BuiltIn(bytes) => {
                         let mut digest = Digest::default();
                         digest.add_values(bytes);
-                        inputs.files.insert(name.into(), digest.to_string());
+                        inputs.files.insert(input.to_string(), digest.to_string());
                     }
-                    GraphLocation::File(path) => inputs.add_file(&path)?,
+                    GraphLocation::Files(files) => files.iter().try_for_each(|file| inputs.add_file(file))?,
                 }
             }
         }

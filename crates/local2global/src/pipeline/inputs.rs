@@ -47,7 +47,11 @@ impl Inputs {
         }
         changes
             .extend(differing(&self.stages, &old.stages).map(|(stage, ..)| format!("{stage} has changed")));
-        changes.extend(differing(&self.files, &old.files).map(|(file, ..)| format!("`{file}` has changed")));
+        changes.extend(differing(&self.files, &old.files).map(|(file, new, old)| match (new, old) {
+            (_, None) => format!("`{file}` is new"),
+            (None, _) => format!("`{file}` is gone"),
+            _ => format!("`{file}` has changed"),
+        }));
         changes.extend(self.streams.iter().map(|stream| format!("{stream} is read anew")));
         let more = changes.len().saturating_sub(TOLD_CHANGES);
         changes.truncate(TOLD_CHANGES);

@@ -336,10 +336,10 @@ impl<'a> Pipeline<'a> {
             GraphSource::Memory(loaded) => loaded,
             GraphSource::Settings(folders) => {
                 let config = &self.config.graph;
-                let name = config.input.as_deref().unwrap_or("cora");
+                let input = config.graph_input();
                 let workspace =
                     Workspace { limit: self.config.memory_limit(), folder: self.run.root().to_owned() };
-                let whole = builtin::open_within(name, folders, config, &workspace, progress)?;
+                let whole = builtin::open_within(input.names(), folders, config, &workspace, progress)?;
                 read = whole.hold_out(config.hold_out, self.config.seed)?;
                 &read
             }

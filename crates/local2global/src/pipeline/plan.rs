@@ -68,9 +68,9 @@ impl Pipeline<'_> {
             GraphSource::Memory(loaded) => self.settle_and_estimate(&loaded.graph),
             GraphSource::Settings(folders) => {
                 let config = &self.config.graph;
-                let name = config.input.as_deref().unwrap_or("cora");
+                let input = config.graph_input();
                 let workspace = Workspace { limit: self.config.memory_limit(), ..Workspace::default() };
-                let loaded = builtin::open_within(name, folders, config, &workspace, progress)?;
+                let loaded = builtin::open_within(input.names(), folders, config, &workspace, progress)?;
                 let loaded = loaded.hold_out(config.hold_out, self.config.seed)?;
                 self.settle_and_estimate(&loaded.graph)
             }

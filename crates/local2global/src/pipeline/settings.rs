@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::embed::EmbedMethod;
 use crate::graph::Graph;
 use crate::graph::builtin::{self, GraphLocation};
+use crate::graph::input::{self, GraphInput};
 use crate::graph::io::is_standard_input;
 use crate::memory::{self, ByteSize, TooSmall};
 use crate::partition::{NumClusters, PartitionMethod};
@@ -34,13 +35,20 @@ impl Pipeline<'_> {
         let Config { graph, partition, evaluate, embed, .. } = &mut self.config;
         match (&self.source, &mut graph.input) {
             (GraphSource::Settings(folders), Some(input)) => {
-                if let GraphLocation::File(path) = builtin::locate(input, folders)? {
-                    *input = absolute(&path)?.display().to_string();
-                }
+                *input = match builtin::data_set(input.names()) {
+                    None => absolute_input(input)?,
+                    Some(_) => match builtin::locate(input.names(), folders)? {
+                        GraphLocation::BuiltIn(_) => input.clone(),
+                        GraphLocation::Files(files) => {
+                            let files = files.iter().map(|file| file.display().to_string());
+                            absolute_input(&files.collect::<Vec<_>>().into())?
+                        }
+                    },
+                };
             }
             (GraphSource::Settings(_), None) => {}
             (GraphSource::Memory(_), Some(input)) => {
-                *input = absolute(Path::new(input))?.display().to_string();
+                *input = absolute_input(input)?;
             }
             // Nothing that can be read again, and not the graph that is read by default.
             (GraphSource::Memory(_), input @ None) => *input = Some("a graph in memory".into()),
@@ -117,6 +125,13 @@ impl Config {
         patch.landmarks.get_or_insert(embed.usual_landmarks(graph));
         patch.cover.get_or_insert(embed.usual_cover(graph));
     }
+}
+
+/// Names from the root: those of folders and patterns stay what they are, so that a file that is added
+/// is noticed.
+fn absolute_input(input: &GraphInput) -> Result<GraphInput, FileError> {
+    let absolute = |name: &String| input::absolute(name).map_err(FileError::at("find", Path::new(name)));
+    Ok(input.names().iter().map(absolute).collect::<Result<Vec<_>, _>>()?.into())
 }
 
 /// The path from the root; one that leads nowhere is left as people know it.

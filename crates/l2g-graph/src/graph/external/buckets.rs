@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 
 use super::super::NodeIndex;
-use super::scratch::{read_exact_at, write_all_at};
+use crate::positioned::{read_exact_at, write_all_at};
 
 /// There are never more lists than this.
 const MOST_LISTS: usize = 2048;

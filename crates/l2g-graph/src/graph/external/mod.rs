@@ -10,8 +10,9 @@
 //! is then read back, sorted into rows and merged by the same code as in memory, and appended to the
 //! arrays of the graph, which are mapped. So the bytes are the same, whatever the limit.
 //!
-//! Nodes are numbered on the way. Integers below 2³² are ranked in a bitmap. Text is numbered by a
-//! table of all names, which has to fit. Larger integers are sorted outside memory, in `sort.rs`.
+//! Nodes are numbered on the way. Integers below 2³² are ranked in a bitmap; larger ones are sorted
+//! outside memory, in `wide.rs`. Text is numbered by a table of all names while that fits, and by
+//! sorting those that do not, in `names.rs`.
 //!
 //! Disk: 8 bytes for each entry of a row (12 with weights), that is 16 an undirected edge, besides
 //! the graph. Memory: the limit. Time: each edge is written and read once more than in memory.
@@ -22,16 +23,22 @@ mod error;
 
 mod keep;
 
+mod names;
+
 mod rows;
 
 mod scratch;
 
 mod sort;
 
+mod space;
+
 mod spill;
 
 #[cfg(test)]
 mod tests;
+
+mod text_sort;
 
 mod wide;
 
@@ -41,8 +48,10 @@ use std::path::PathBuf;
 
 pub use error::ExternalError;
 pub(crate) use keep::keep_nodes;
+pub(crate) use names::{WaitingEdges, WaitingEnd};
 pub(crate) use rows::build_on_disk;
 pub use scratch::Scratch;
+pub(crate) use space::Space;
 pub(crate) use spill::Spill;
 
 /// How much memory making a graph may take, and where there is room for what does not fit.

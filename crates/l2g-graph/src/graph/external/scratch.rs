@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::super::{Graph, NodeIds, NodeIndex, Targets};
+use super::super::{Graph, NodeIds, NodeIndex, StringTable, Targets};
 use super::error::ExternalError;
 use crate::buffer::Buffer;
 use crate::npy::{self, Element};
@@ -57,8 +57,19 @@ impl Scratch {
         writer.finish().map(drop)
     }
 
+    /// Begins the text names of all nodes.
+    pub(crate) fn names_writer(&self) -> Result<NamesWriter<'_>, ExternalError> {
+        let [bytes, ends] = self.name_files();
+        Ok(NamesWriter { scratch: self, bytes: self.writer(&bytes)?, ends: self.writer(&ends)?, end: 0 })
+    }
+
+    /// The bytes of all text names, and where each ends.
+    fn name_files(&self) -> [PathBuf; 2] {
+        ["names.npy", "name_ends.npy"].map(|name| self.folder.path().join(name))
+    }
+
     /// An error of a temporary file.
-    pub(super) fn failed(&self) -> impl Fn(io::Error) -> ExternalError + use<> {
+    pub(crate) fn failed(&self) -> impl Fn(io::Error) -> ExternalError + use<> {
         let path = self.folder.path().to_owned();
         move |error| ExternalError::File { path: path.clone(), error }
     }
@@ -87,32 +98,34 @@ impl Scratch {
     }
 }
 
-/// Writes bytes at a place of a file.
-#[cfg(unix)]
-pub(super) fn write_all_at(file: &File, bytes: &[u8], start: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, start)
+/// The text names of nodes, in the making.
+pub(crate) struct NamesWriter<'a> {
+    scratch: &'a Scratch,
+    bytes: ArrayWriter<u8>,
+    ends: ArrayWriter<u64>,
+    end: u64,
 }
 
-/// Writes bytes at a place of a file.
-#[cfg(not(unix))]
-pub(super) fn write_all_at(mut file: &File, bytes: &[u8], start: u64) -> io::Result<()> {
-    use std::io::{Seek, SeekFrom, Write};
-    file.seek(SeekFrom::Start(start))?;
-    file.write_all(bytes)
-}
+impl NamesWriter<'_> {
+    /// Appends a name.
+    pub(crate) fn push(&mut self, name: &str) -> io::Result<()> {
+        self.push_bytes(name.as_bytes())
+    }
 
-/// Reads bytes from a place of a file.
-#[cfg(unix)]
-pub(super) fn read_exact_at(file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
-}
+    /// Appends a name, whose bytes are text.
+    pub(super) fn push_bytes(&mut self, name: &[u8]) -> io::Result<()> {
+        self.end += name.len() as u64;
+        self.bytes.push(name)?;
+        self.ends.push(&[self.end])
+    }
 
-/// Reads bytes from a place of a file, one thread at a time.
-#[cfg(not(unix))]
-pub(super) fn read_exact_at(mut file: &File, bytes: &mut [u8], start: u64) -> io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
-    static POSITION: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _held = POSITION.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    file.seek(SeekFrom::Start(start))?;
-    file.read_exact(bytes)
+    /// All names, mapped.
+    pub(crate) fn finish(self) -> Result<StringTable, ExternalError> {
+        let Self { scratch, bytes, ends, .. } = self;
+        let finished = bytes.finish().and_then(|_| ends.finish());
+        finished.map_err(scratch.failed())?;
+        let [bytes, ends] = scratch.name_files();
+        let names = StringTable::from_parts(scratch.map(&bytes)?, scratch.map(&ends)?);
+        names.map_err(|problem| scratch.failed()(io::Error::other(problem)))
+    }
 }

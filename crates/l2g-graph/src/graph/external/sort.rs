@@ -15,7 +15,7 @@ use std::io;
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
-use super::scratch::{read_exact_at, write_all_at};
+use crate::positioned::{read_exact_at, write_all_at};
 
 /// A pair of integers, sorted by the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]

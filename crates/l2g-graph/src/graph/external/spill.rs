@@ -75,9 +75,14 @@ impl Spill {
         Ok(Self { scratch, options, limit, num_listed, dropped, listed_weights, weighted, edges })
     }
 
-    /// The number of edges so far.
-    pub(crate) fn len(&self) -> usize {
-        self.num_listed
+    /// The memory there is.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Where temporary files go.
+    pub(super) fn scratch(&self) -> &Scratch {
+        &self.scratch
     }
 
     /// Adds edges between integers.

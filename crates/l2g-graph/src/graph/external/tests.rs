@@ -6,10 +6,9 @@ use std::path::Path;
 
 use rand::RngExt;
 
-use super::super::io::{Problem, ReadError};
-use super::super::load::{Component, GraphConfig, Loaded, load, load_within};
+use super::super::load::{Component, GraphConfig, Loaded, load, load_files, load_within};
 use super::super::{Duplicates, store};
-use super::{ExternalError, Workspace};
+use super::Workspace;
 use crate::progress::Silent;
 use crate::seed::{Seed, Stage};
 
@@ -115,10 +114,13 @@ fn ids_without_gaps_large_ids_and_names_give_the_same_bytes_on_disk() {
         let mut grown = edges(4000, weighted, |id| id.to_string());
         grown += &edges(4000, weighted, far);
         assert_same(&grown, &GraphConfig::default(), "small ids before large ones");
-        // The table of names has to fit, so there are few of them.
-        let names = |id: u64| format!("n{}", id * 7919 % 97);
+        let few = |id: u64| format!("n{}", id * 7919 % 97);
+        assert_same_within(&[40_000], &edges(5000, weighted, few), &all, "a table of names that fits");
+        let names = |id: u64| format!("n{}", id * 7919 % 9973);
         let text = edges(5000, weighted, names) + &edges(9, weighted, |id| format!("far{}", id % 5));
-        assert_same_within(&[40_000], &text, &GraphConfig::default(), "names");
+        for config in [GraphConfig::default(), all.clone()] {
+            assert_same_within(&[TINY, 40_000], &text, &config, "names");
+        }
     }
 }
 
@@ -137,17 +139,26 @@ fn features_and_labels_come_along() {
 }
 
 #[test]
-fn names_that_do_not_fit_are_refused_with_what_they_take() {
+fn names_in_several_files_are_numbered_by_first_appearance_though_they_do_not_fit() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("edges.txt");
-    let text: String =
-        (0..3000).map(|node| format!("a-long-name-{node} another-long-name-{node}\n")).collect();
-    fs::write(&path, text).unwrap();
-    let found = load_within(&path, &GraphConfig::default(), &workspace(folder.path(), TINY), &Silent);
-    let error: ReadError = found.unwrap_err();
-    assert!(
-        matches!(*error.problem, Problem::External(ExternalError::Memory { limit: TINY, .. })),
-        "{error}"
-    );
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let mut files = Vec::new();
+    for part in 0..7_u64 {
+        // Every file has names of its own, some of the others, and one that all have.
+        let line = |node: u64| format!("n{}-é {}\n", (node * 31 + part * 500) % 2000, node % 3 * part);
+        let path = folder.path().join(format!("part-{part}.txt"));
+        fs::write(&path, (0..900).map(line).collect::<String>()).unwrap();
+        files.push(path);
+    }
+    let config = GraphConfig::default();
+    let in_memory = load_files(&files, &config, &Workspace::default(), &Silent).unwrap();
+    assert!(in_memory.scratch.is_none());
+    for limit in [TINY, 30_000, 150_000] {
+        let work = tempfile::tempdir().unwrap();
+        let on_disk = load_files(&files, &config, &workspace(work.path(), limit), &Silent).unwrap();
+        assert!(on_disk.scratch.is_some(), "limit {limit}");
+        assert_eq!(on_disk.graph.ids(), in_memory.graph.ids(), "limit {limit}");
+        assert!(stored(&on_disk) == stored(&in_memory), "limit {limit}");
+        drop(on_disk);
+        assert_eq!(fs::read_dir(work.path()).unwrap().count(), 0, "limit {limit}: nothing is left behind");
+    }
 }

@@ -11,8 +11,8 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 
 use super::error::{Problem, ReadError};
-use super::source::{Source, array_problem};
-use crate::npy::{ArrayHeader, ArrayReader, NpyError};
+use super::source::{Source, array_problem, temporary_file};
+use crate::npy::{ArrayBlocks, ArrayHeader, ArrayReader, NpyError};
 
 /// What an archive is read from: a file, or bytes that are built in.
 pub(crate) trait ReadSeek: Read + Seek + Send {}
@@ -27,13 +27,20 @@ pub(crate) struct Archive {
     /// Bytes that may still be unpacked.
     budget: u64,
     limit: u64,
+    /// Where arrays that are large are unpacked to, if not where the system has temporary files.
+    room: Option<PathBuf>,
 }
+
+/// Arrays that are read in blocks are unpacked into memory up to this size, and into files above.
+const BLOCKS_IN_MEMORY: u64 = 1 << 22;
 
 impl Archive {
     /// Opens an archive; at most `limit` bytes will be unpacked from it.
     pub(crate) fn open(source: Source, limit: u64) -> Result<Self, ReadError> {
         let name = source.name().to_owned();
-        Self::new(&name, Box::new(BufReader::new(source.into_file(limit)?)), limit)
+        let room = source.room().map(Path::to_owned);
+        let archive = Self::new(&name, Box::new(BufReader::new(source.into_file(limit)?)), limit)?;
+        Ok(Self { room, ..archive })
     }
 
     /// Opens an archive that is part of the program; `path` is what errors call it.
@@ -49,7 +56,7 @@ impl Archive {
             .filter_map(|name| std::str::from_utf8(name).ok()?.strip_suffix(".npy"))
             .map(str::to_owned)
             .collect();
-        Ok(Self { path: path.to_owned(), zip, names, budget: limit, limit })
+        Ok(Self { path: path.to_owned(), zip, names, budget: limit, limit, room: None })
     }
 
     /// The file, for messages.
@@ -83,6 +90,19 @@ impl Archive {
         let reader = self.open_array(name, budget)?;
         let converted = convert(reader);
         converted.map_err(|error| array_problem(error).in_array(&path, name))
+    }
+
+    /// An array that is read in blocks. It is unpacked, but not into memory if it is large.
+    pub(crate) fn blocks(&mut self, name: &str) -> Result<ArrayBlocks, ReadError> {
+        let (path, budget, room) = (self.path.clone(), self.budget, self.room.clone());
+        let reader = self.open_array(name, budget)?;
+        let bytes = reader.header().num_values().unwrap_or(0) * reader.header().dtype.size;
+        let file = match bytes as u64 > BLOCKS_IN_MEMORY {
+            true => Some(temporary_file(room.as_deref())).transpose(),
+            false => Ok(None),
+        };
+        let blocks = file.map_err(NpyError::Io).and_then(|file| ArrayBlocks::copied(reader, file));
+        blocks.map_err(|error| array_problem(error).in_array(&path, name))
     }
 
     /// Opens an array and takes its bytes, up to `budget`, out of what may be unpacked.

@@ -107,7 +107,7 @@ fn parquet_features(source: Source, limit: u64) -> Result<(Option<NodeIds>, Feat
     let mut table = parquet::open(path, source, limit)?;
     let names = table.column_names();
     let id_column = names.iter().position(|name| ID_NAMES.contains(&name.as_str()));
-    let num_rows = table.num_rows();
+    let num_rows = table.count_rows();
     let mut ids = IdCollector::default();
     let mut width = None;
     let mut values: Vec<f32> = Vec::new();

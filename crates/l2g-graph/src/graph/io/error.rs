@@ -69,6 +69,24 @@ pub enum Problem {
     #[error("this is a folder, needed a file")]
     Folder,
 
+    #[error("this folder holds no files that are read")]
+    EmptyFolder,
+
+    #[error("this folder holds the folder `{name}`, needed files, or folders such as `year=2024`")]
+    StrayFolder { name: String },
+
+    #[error("no file matches this pattern")]
+    NoMatch,
+
+    #[error("this is no pattern of file names: {0}")]
+    Pattern(&'static str),
+
+    #[error("this file is named twice")]
+    NamedTwice,
+
+    #[error("holds {0}, and so a whole graph, which cannot be joined with other files")]
+    WholeGraph(&'static str),
+
     #[error("file is not there")]
     Missing,
 

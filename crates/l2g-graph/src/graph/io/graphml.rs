@@ -10,13 +10,12 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::error::{Place, Problem};
-use super::raw::{NameTable, RawEdges};
+use super::error::{Place, Problem, ReadError};
+use super::raw::{NameTable, RawEdgesBuilder, RawPairs};
 use super::source::Source;
 use super::text::layout::{IdKind, has_leading_zeros};
 use super::text::parse::{parse_id, parse_weight};
-use super::{Input, ReadOptions, ReadResult};
-use crate::graph::edge_list::{EdgeChunk, EdgeList};
+use super::{About, ReadOptions};
 use crate::graph::{NodeIds, StringTable};
 use crate::progress::Progress;
 
@@ -27,15 +26,20 @@ const CHUNK: usize = 1 << 20;
 const CHECKED_EVENTS: u64 = 1 << 16;
 
 /// Reads a graph.
-pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
+pub(crate) fn read(
+    source: Source,
+    options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<About, ReadError> {
     let name = source.name().to_owned();
     let counted = CountedLines { source: BufReader::with_capacity(1 << 18, source.into_reader()), lines: 0 };
     let mut reader = Reader::from_reader(counted);
     let mut document = Document::new(options);
     let read = document.read(&mut reader, progress);
     let line = reader.get_ref().lines + 1;
-    let graph = read.and_then(|()| document.finish());
-    graph.map_err(|problem| problem.at(&name, Place::Line(line)))
+    let about = read.and_then(|()| document.finish(builder));
+    about.map_err(|problem| problem.at(&name, Place::Line(line)))
 }
 
 /// Counts the lines that have been read.
@@ -276,7 +280,7 @@ impl<'a> Document<'a> {
         number
     }
 
-    fn finish(self) -> Result<Input, Problem> {
+    fn finish(self, builder: &mut RawEdgesBuilder) -> Result<About, Problem> {
         let names = self.nodes.into_names();
         if let Some(missing) = self.declared.iter().position(|declared| !declared) {
             let name = names.get(missing);
@@ -291,18 +295,19 @@ impl<'a> Document<'a> {
         let weights: Vec<f32> = self.weights.into_iter().flatten().collect();
         let weights_from = self.weight_key.filter(|_| is_weighted);
         let weights_from = weights_from.map(|key| format!("attribute `{}`", self.keys[key].name));
-        let input = input_of(self.pairs, &weights, names, self.options.ids)?;
-        Ok(Input { weights_from, ..input })
+        let about = push_edges(self.pairs, &weights, names, self.options.ids, builder)?;
+        Ok(About { weights_from, ..about })
     }
 }
 
-/// Edges between nodes that are known by these names, which are integers if all look so.
-fn input_of(
+/// Hands over edges between nodes that are known by these names, which are integers if all look so.
+fn push_edges(
     mut pairs: Vec<[u32; 2]>,
     weights: &[f32],
     names: StringTable,
     kind: IdKind,
-) -> Result<Input, Problem> {
+    builder: &mut RawEdgesBuilder,
+) -> Result<About, Problem> {
     let plain = |name: &str| !has_leading_zeros(name.as_bytes()) && parse_id(name.as_bytes()).is_ok();
     let are_integers = match kind {
         IdKind::Auto => names.iter().all(plain),
@@ -310,7 +315,9 @@ fn input_of(
         IdKind::String => false,
     };
     if !are_integers {
-        return Ok(Input::of_edges(RawEdges::Names(edge_list(&pairs, weights), names)));
+        push_chunks(&pairs, weights, builder)?;
+        let num_nodes = Some(names.len());
+        return Ok(About { num_nodes, ids: Some(NodeIds::Strings(names)), ..About::default() });
     }
     let ids: Vec<u64> = names.iter().map(|name| parse_id(name.as_bytes())).collect::<Result<_, _>>()?;
     let mut order: Vec<u32> = (0..ids.len() as u32).collect();
@@ -320,21 +327,19 @@ fn input_of(
     pairs.iter_mut().for_each(|pair| *pair = pair.map(|node| rows[node as usize]));
     let sorted: Vec<u64> = order.iter().map(|&node| ids[node as usize]).collect();
     let are_rows = (0..).zip(&sorted).all(|(row, &id)| row == id);
-    Ok(Input {
-        num_nodes: Some(sorted.len()),
-        ids: (!are_rows).then(|| NodeIds::Integers(sorted.into())),
-        ..Input::of_edges(RawEdges::Narrow(edge_list(&pairs, weights)))
-    })
+    push_chunks(&pairs, weights, builder)?;
+    let num_nodes = Some(sorted.len());
+    let ids = (!are_rows).then(|| NodeIds::Integers(sorted.into()));
+    Ok(About { num_nodes, ids, ..About::default() })
 }
 
-fn edge_list(pairs: &[[u32; 2]], weights: &[f32]) -> EdgeList<u32> {
-    let mut edges = EdgeList::new();
+fn push_chunks(pairs: &[[u32; 2]], weights: &[f32], builder: &mut RawEdgesBuilder) -> Result<(), Problem> {
     for start in (0..pairs.len()).step_by(CHUNK) {
         let range = start..(start + CHUNK).min(pairs.len());
         let weights = weights.get(range.clone()).unwrap_or_default().to_vec();
-        edges.push(EdgeChunk { pairs: pairs[range].to_vec(), weights });
+        builder.push(RawPairs::Narrow(pairs[range].to_vec()), weights)?;
     }
-    edges
+    Ok(())
 }
 
 fn damaged(error: quick_xml::Error) -> Problem {
@@ -367,14 +372,18 @@ fn needed(element: &BytesStart<'_>, name: &str) -> Result<String, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::raw::RawEdges;
     use super::*;
 
-    fn parsed(text: &str, options: &ReadOptions) -> Result<Input, String> {
+    fn parsed(text: &str, options: &ReadOptions) -> Result<(RawEdges, About), String> {
         let source: Box<dyn Read> = Box::new(io::Cursor::new(text.as_bytes().to_vec()));
         let mut reader = Reader::from_reader(CountedLines { source: BufReader::new(source), lines: 0 });
         let mut document = Document::new(options);
         let read = document.read(&mut reader, &crate::progress::Silent);
-        read.and_then(|()| document.finish()).map_err(|problem| problem.to_string())
+        let mut builder = RawEdgesBuilder::default();
+        let about =
+            read.and_then(|()| document.finish(&mut builder)).map_err(|problem| problem.to_string())?;
+        Ok((builder.finish(), about))
     }
 
     fn graph(inside: &str) -> String {
@@ -390,12 +399,12 @@ mod tests {
     fn all_nodes_are_kept_and_weights_are_found_by_name() {
         let edges =
             "<edge source='4' target='30'><data key='d1'> 0.5 </data></edge><edge source='30' target='4'/>";
-        let input = parsed(&graph(&format!("{NODES}{edges}")), &ReadOptions::default()).unwrap();
-        let RawEdges::Narrow(edges) = &input.edges else { panic!("integers") };
+        let (edges, about) = parsed(&graph(&format!("{NODES}{edges}")), &ReadOptions::default()).unwrap();
+        let RawEdges::Narrow(edges) = edges else { panic!("integers") };
         assert_eq!(edges.chunks()[0].pairs, [[0, 2], [2, 0]]);
         assert_eq!(edges.chunks()[0].weights, [0.5, 2.0]);
-        assert_eq!(input.ids, Some(NodeIds::Integers(vec![4, 5, 30].into())));
-        assert_eq!(input.weights_from.as_deref(), Some("attribute `weight`"));
+        assert_eq!(about.ids, Some(NodeIds::Integers(vec![4, 5, 30].into())));
+        assert_eq!(about.weights_from.as_deref(), Some("attribute `weight`"));
     }
 
     #[test]
@@ -403,8 +412,8 @@ mod tests {
         let options = ReadOptions { keep_directions: true, ..Default::default() };
         let edges = "<edge source='4' target='5'/><edge source='5' target='30' directed='true'/>\
                      <edge source='30' target='30'/>";
-        let input = parsed(&graph(&format!("{NODES}{edges}")), &options).unwrap();
-        let RawEdges::Narrow(edges) = &input.edges else { panic!("integers") };
+        let (edges, _) = parsed(&graph(&format!("{NODES}{edges}")), &options).unwrap();
+        let RawEdges::Narrow(edges) = edges else { panic!("integers") };
         assert_eq!(edges.chunks()[0].pairs, [[0, 1], [1, 0], [1, 2], [2, 2]]);
     }
 

@@ -8,13 +8,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::error::Problem;
+use super::error::{Problem, ReadError};
 use super::lines::{Block, LineBlocks, LineProblem, at_line, for_each_block};
-use super::raw::{NameTable, RawEdgesBuilder, RawPairs};
+use super::raw::{NameTable, Piece, RawEdgesBuilder, RawPairs};
 use super::source::Source;
 use super::text::layout::IdKind;
 use super::text::parse::{Pairs, ParsedBlock, check_weight, parse_id};
-use super::{Input, ReadOptions, ReadResult};
+use super::{About, ReadOptions};
 use crate::progress::Progress;
 
 /// Keys and kinds of ids are found out from this many lines.
@@ -30,20 +30,24 @@ struct JsonLayout {
 }
 
 /// Reads a list of edges.
-pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
+pub(crate) fn read(
+    source: Source,
+    options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<About, ReadError> {
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let start = blocks.first_data(is_blank)?.ok_or_else(|| Problem::NoEdges.in_file(&name))?;
     let layout = JsonLayout::of(&start, options)
         .map_err(|(line, problem)| at_line(&name, start.first_line + line, problem))?;
     blocks.put_back(start);
-    let mut builder = RawEdgesBuilder::new(options.spill.clone());
     let parse = |block: &_| layout.parse(block);
-    for_each_block(blocks, progress, parse, |parsed| {
-        builder.push(parsed.pairs, parsed.weights).map_err(|error| Problem::from(error).in_file(&name))
+    for_each_block(blocks, progress, parse, |parsed, share| {
+        let piece = Piece { pairs: parsed.pairs, weights: parsed.weights, share };
+        builder.push_read(piece, progress).map_err(|problem| problem.in_file(&name))
     })?;
-    let weights_from = layout.weight.map(|key| format!("key `{key}`"));
-    Ok(Input { weights_from, ..Input::of_edges(builder.finish()) })
+    Ok(About::weights_from(layout.weight.map(|key| format!("key `{key}`"))))
 }
 
 fn is_blank(line: &[u8]) -> bool {

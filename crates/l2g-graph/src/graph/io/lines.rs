@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::error::{Place, Problem, ReadError};
-use super::source::{Source, read_problem};
+use super::source::{Reading, Source, read_problem};
 use crate::progress::Progress;
 
 /// Bytes of a block; no line may be longer.
@@ -50,12 +50,14 @@ pub(crate) struct LineBlocks {
     carry: Vec<u8>,
     next_line: u64,
     ended: bool,
+    reading: Option<Reading>,
 }
 
 impl LineBlocks {
     /// The lines of a source, without its byte order mark.
     pub(crate) fn new(mut source: Source) -> Result<Self, ReadError> {
         let name = source.name().to_owned();
+        let reading = source.reading();
         let start = source.peek(ENDING_BYTES)?;
         let has = |byte| memchr::memchr(byte, start).is_some();
         let returns_only = has(b'\r') && !has(b'\n');
@@ -67,12 +69,13 @@ impl LineBlocks {
             true => Box::new(ReturnsAsBreaks(reader)),
             false => reader,
         };
-        Ok(Self::of_reader(name, reader, BLOCK_BYTES))
+        Ok(Self { reading, ..Self::of_reader(name, reader, BLOCK_BYTES) })
     }
 
     /// Blocks of about `block_bytes` bytes.
     pub(crate) fn of_reader(name: PathBuf, source: Box<dyn Read + Send>, block_bytes: usize) -> Self {
-        Self { name, source, block_bytes, held: None, carry: Vec::new(), next_line: 0, ended: false }
+        let (held, carry, reading) = (None, Vec::new(), None);
+        Self { name, source, block_bytes, held, carry, next_line: 0, ended: false, reading }
     }
 
     /// What messages call the source.
@@ -147,7 +150,9 @@ impl LineBlocks {
     }
 }
 
-/// Parses all blocks in batches, and hands the results over in order.
+/// Parses all blocks in batches, and hands the results over in order, each with the share of the file
+/// that has been read by then, if that is known. One batch is parsed while the one after it is read and
+/// the one before it is taken.
 ///
 /// # Errors
 /// The first bad line of the file.
@@ -155,26 +160,40 @@ pub(crate) fn for_each_block<T: Send>(
     mut blocks: LineBlocks,
     progress: &dyn Progress,
     parse: impl Fn(&Block) -> Result<T, LineProblem> + Sync,
-    mut take: impl FnMut(T) -> Result<(), ReadError>,
+    mut take: impl FnMut(T, Option<f64>) -> Result<(), ReadError> + Send,
 ) -> Result<(), ReadError> {
     let name = blocks.name().to_owned();
+    let reading = blocks.reading.clone();
     let mut batch = Batch::read(&mut blocks);
-    while !batch.blocks.is_empty() || batch.broken.is_some() {
+    let mut ready: Vec<(T, Option<f64>)> = Vec::new();
+    let (mut read, mut parsed_bytes) = (batch.num_bytes(), 0_u64);
+    while !batch.blocks.is_empty() || batch.broken.is_some() || !ready.is_empty() {
         if progress.is_cancelled() {
             return Err(Problem::Cancelled.in_file(&name));
         }
-        let (parsed, following) = rayon::join(
-            || batch.blocks.par_iter().map(&parse).collect::<Vec<_>>(),
-            || if batch.broken.is_some() { Batch::default() } else { Batch::read(&mut blocks) },
+        let ((parsed, following), taken) = rayon::join(
+            || {
+                rayon::join(
+                    || batch.blocks.par_iter().map(&parse).collect::<Vec<_>>(),
+                    || if batch.broken.is_some() { Batch::default() } else { Batch::read(&mut blocks) },
+                )
+            },
+            || ready.drain(..).try_for_each(|(piece, share)| take(piece, share)),
         );
+        taken?;
+        read += following.num_bytes();
         for (block, parsed) in batch.blocks.iter().zip(parsed) {
-            take(parsed.map_err(|(line, problem)| at_line(&name, block.first_line + line, problem))?)?;
+            let piece = parsed.map_err(|(line, problem)| at_line(&name, block.first_line + line, problem))?;
+            parsed_bytes += block.bytes.len() as u64;
+            // The file has been read further than blocks have been parsed.
+            let share = |reading: &Reading| reading.share() * parsed_bytes as f64 / read as f64;
+            ready.push((piece, reading.as_ref().map(share)));
         }
         // A line that cannot be read is reported after the lines before it.
         if let Some(error) = batch.broken {
             return Err(error);
         }
-        progress.advance(batch.blocks.iter().map(|block| block.bytes.len() as u64).sum());
+        progress.advance(batch.num_bytes());
         batch = following;
     }
     Ok(())
@@ -188,6 +207,10 @@ struct Batch {
 }
 
 impl Batch {
+    fn num_bytes(&self) -> u64 {
+        self.blocks.iter().map(|block| block.bytes.len() as u64).sum()
+    }
+
     fn read(source: &mut LineBlocks) -> Self {
         let len = 4 * rayon::current_num_threads();
         let mut blocks = Vec::with_capacity(len);

@@ -7,11 +7,11 @@
 use super::error::{Problem, ReadError};
 use super::fields::{Separator, split};
 use super::lines::{Block, LineBlocks, at_line, for_each_block};
-use super::raw::RawEdgesBuilder;
+use super::raw::{Piece, RawEdgesBuilder};
 use super::source::Source;
 use super::text::layout::{Layout, is_comment};
 use super::text::parse::parse_block;
-use super::{Input, ReadOptions, ReadResult};
+use super::{About, ReadOptions};
 use crate::progress::Progress;
 
 /// What stands before the entries.
@@ -29,7 +29,12 @@ struct Banner {
 }
 
 /// Reads a square sparse matrix as a graph.
-pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
+pub(crate) fn read(
+    source: Source,
+    options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<About, ReadError> {
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let preamble = read_preamble(&mut blocks)?;
@@ -48,25 +53,22 @@ pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progres
         first_line: 0,
         matrix_size: Some(preamble.num_nodes),
     };
-    let mut builder = RawEdgesBuilder::new(options.spill.clone());
     let mut num_found = 0;
     let parse = |block: &_| parse_block(block, &layout);
-    for_each_block(blocks, progress, parse, |mut parsed| {
+    for_each_block(blocks, progress, parse, |mut parsed, share| {
         num_found += parsed.pairs.len() as u64;
         if goes_both_ways {
             parsed.pairs.put_both_ways(&mut parsed.weights);
         }
-        builder.push(parsed.pairs, parsed.weights).map_err(|error| Problem::from(error).in_file(&name))
+        let piece = Piece { pairs: parsed.pairs, weights: parsed.weights, share };
+        builder.push_read(piece, progress).map_err(|problem| problem.in_file(&name))
     })?;
     if num_found != preamble.num_entries {
         let problem = format!("found {num_found} entries, but the size line says {}", preamble.num_entries);
         return Err(Problem::Damaged(problem).in_file(&name));
     }
-    Ok(Input {
-        num_nodes: Some(preamble.num_nodes as usize),
-        weights_from: layout.weights_from,
-        ..Input::of_edges(builder.finish())
-    })
+    let num_nodes = Some(preamble.num_nodes as usize);
+    Ok(About { num_nodes, ..About::weights_from(layout.weights_from) })
 }
 
 /// Reads the banner, comments and the size line; the entries come next.

@@ -47,7 +47,7 @@ mod text;
 mod text_features;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -252,14 +252,21 @@ impl ReadOptions {
     }
 }
 
-/// What a reader finds in a file.
+/// What readers find in files.
 type ReadResult = Result<Input, ReadError>;
 
-/// What a file says about a graph.
+/// What files say about a graph.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// The edges, named as in the file.
+    /// The edges, named as in the files.
     pub(crate) edges: RawEdges,
+    /// What else they say.
+    pub(crate) about: About,
+}
+
+/// What a file says about a graph besides its edges, which are handed over piece by piece.
+#[derive(Debug, Default)]
+pub(crate) struct About {
     /// Where the weights come from, if edges have some.
     pub(crate) weights_from: Option<String>,
     /// The number of nodes, if the file says; ids are then below it.
@@ -270,38 +277,123 @@ pub(crate) struct Input {
     pub(crate) labels: Option<Labels>,
 }
 
-impl Input {
-    /// Edges, and nothing said about the nodes.
-    pub(crate) fn of_edges(edges: RawEdges) -> Self {
-        Self { edges, weights_from: None, num_nodes: None, ids: None, features: None, labels: None }
+impl About {
+    /// Edges whose weights, if they have any, come from there.
+    fn weights_from(from: Option<String>) -> Self {
+        Self { weights_from: from, ..Self::default() }
+    }
+
+    /// What of this belongs to a graph as a whole, so that other files cannot add to it.
+    fn whole(&self) -> Option<&'static str> {
+        let parts = [
+            (self.ids.is_some(), "the names of all nodes"),
+            (self.features.is_some(), "features"),
+            (self.labels.is_some(), "labels"),
+        ];
+        parts.into_iter().find(|&(is_there, _)| is_there).map(|(_, what)| what)
+    }
+
+    /// Checks that a further file says the same about all nodes as the first one.
+    fn check_with(&self, first: &Self, first_name: &Path) -> Result<(), Problem> {
+        if let Some(what) = self.whole().or(first.whole()) {
+            return Err(Problem::WholeGraph(what));
+        }
+        let nodes = |found: Option<usize>| match found {
+            Some(num_nodes) => format!("says that there are {num_nodes} nodes"),
+            None => "does not say how many nodes there are".to_owned(),
+        };
+        match self.num_nodes == first.num_nodes {
+            true => Ok(()),
+            false => {
+                let (this, first) = (nodes(self.num_nodes), nodes(first.num_nodes));
+                let problem = format!("{this}, but `{}` {first}", first_name.display());
+                Err(Problem::Inconsistent(problem))
+            }
+        }
     }
 }
 
-/// Reads the graph in a file or a pipe.
-pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
-    let mut source = Source::open(path)?;
+/// Reads the graph in some files or pipes, one after the other, as if they were one. A file without
+/// edges adds nothing, if there are others.
+pub(crate) fn read(paths: &[PathBuf], options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
+    let mut builder = RawEdgesBuilder::new(options.spill.clone());
+    let ranges = ranges_of(paths);
+    let mut first: Option<(&Path, About)> = None;
+    for (number, path) in paths.iter().enumerate() {
+        let mut options = options.clone();
+        // Text that looks like integers is text, after text that does not; as in one file.
+        if options.ids == IdKind::Auto && builder.has_names() {
+            options.ids = IdKind::String;
+        }
+        let place =
+            if paths.len() > 1 { format!(" ({} of {})", number + 1, paths.len()) } else { String::new() };
+        builder.begin_file(path, ranges.as_ref().map(|ranges| ranges[number]));
+        let about = match read_file(path, &place, &options, &mut builder, progress) {
+            Err(error) if paths.len() > 1 && matches!(*error.problem, Problem::NoEdges) => continue,
+            about => about?,
+        };
+        match &first {
+            None => first = Some((path, about)),
+            Some((first_path, said)) => {
+                about.check_with(said, first_path).map_err(|problem| problem.in_file(path))?;
+            }
+        }
+    }
+    match first {
+        Some((_, about)) => Ok(Input { edges: builder.finish(), about }),
+        None => Err(Problem::NoEdges.in_file(&label_of(paths))),
+    }
+}
+
+/// What messages call some files.
+pub(crate) fn label_of(files: &[PathBuf]) -> PathBuf {
+    match files {
+        [] => PathBuf::new(),
+        [file] => file.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.display(), others.len()).into(),
+    }
+}
+
+/// Where each file begins and ends in all of them, as shares; unknown if one is a pipe.
+fn ranges_of(paths: &[PathBuf]) -> Option<Vec<[f64; 2]>> {
+    let size = |path: &PathBuf| path.metadata().ok().filter(|data| data.is_file()).map(|data| data.len());
+    let sizes: Vec<u64> = paths.iter().map(size).collect::<Option<_>>()?;
+    let total = sizes.iter().sum::<u64>().max(1) as f64;
+    let mut before = 0;
+    let range = sizes.into_iter().map(|bytes| {
+        let start = before;
+        before += bytes;
+        [start as f64 / total, before as f64 / total]
+    });
+    Some(range.collect())
+}
+
+/// Reads the graph in a file or a pipe; its edges go to the builder.
+fn read_file(
+    path: &Path,
+    place: &str,
+    options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<About, ReadError> {
+    let mut source = Source::open(path)?.with_room(&options.spill.workspace.folder);
     let format = Format::of_source(&mut source, options.format)?;
     let name = source.name().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    progress.begin(&format!("reading {name}"), source.num_bytes().unwrap_or(0), "bytes");
-    let limit = options.limit();
+    progress.begin(&format!("reading {name}{place}"), source.num_bytes().unwrap_or(0), "bytes");
     options.check_for(format).map_err(|problem| problem.in_file(source.name()))?;
-    let input = match format {
-        Format::Parquet => parquet::read(source, options, progress),
-        Format::Npy => npy::read(source, limit),
-        Format::Npz => npz::read(source, limit),
-        Format::MatrixMarket => matrix_market::read(source, options, progress),
-        Format::JsonLines => json_lines::read(source, options, progress),
-        Format::GraphMl => graphml::read(source, options, progress),
+    let about = match format {
+        Format::Parquet => parquet::read(source, options, builder, progress),
+        Format::Npy => npy::read(source, options, builder, progress),
+        Format::Npz => npz::read(source, options, builder),
+        Format::MatrixMarket => matrix_market::read(source, options, builder, progress),
+        Format::JsonLines => json_lines::read(source, options, builder, progress),
+        Format::GraphMl => graphml::read(source, options, builder, progress),
         Format::EdgeList | Format::Csv | Format::Tsv => {
-            read_text(source, format.separator(), options, progress)
+            read_text(source, format.separator(), options, builder, progress)
         }
     };
     progress.end();
-    let mut input = input?;
-    if options.columns.weights == Weights::None {
-        input.edges.drop_weights();
-    }
-    Ok(input)
+    about
 }
 
 /// Reads a graph from an archive that is part of the program.
@@ -311,18 +403,21 @@ pub(crate) fn read_built_in(
     options: &ReadOptions,
 ) -> Result<Input, ReadError> {
     options.check_for_built_in().map_err(|problem| problem.in_file(Path::new(name)))?;
-    npz::read_archive(archive::Archive::built_in(Path::new(name), bytes)?)
+    let mut builder = RawEdgesBuilder::default();
+    let about = npz::read_archive(archive::Archive::built_in(Path::new(name), bytes)?, &mut builder)?;
+    Ok(Input { edges: builder.finish(), about })
 }
 
 fn read_text(
     source: Source,
     separator: Option<Separator>,
     options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
     progress: &dyn Progress,
-) -> Result<Input, ReadError> {
+) -> Result<About, ReadError> {
     let ReadOptions { header, ids, .. } = *options;
     let separator = options.delimiter.map(Delimiter::separator).or(separator);
     let layout = LayoutOptions { separator, columns: options.columns.clone(), header, ids };
-    let (edges, weights_from) = text::read_edge_list(source, &layout, options.spill.clone(), progress)?;
-    Ok(Input { weights_from, ..Input::of_edges(edges) })
+    let weights_from = text::read_edge_list(source, &layout, builder, progress)?;
+    Ok(About::weights_from(weights_from))
 }

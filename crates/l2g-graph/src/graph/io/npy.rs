@@ -2,27 +2,37 @@
 
 use std::io::Read;
 
-use super::Input;
 use super::error::{Problem, ReadError};
-use super::raw::{RawEdges, RawEdgesBuilder, RawPairs};
+use super::raw::{Piece, RawEdgesBuilder, RawPairs};
 use super::source::{Source, array_problem};
+use super::{About, ReadOptions};
 use crate::graph::Labels;
 use crate::graph::labels::UNKNOWN;
-use crate::npy::{ArrayReader, NpyError};
+use crate::npy::{ArrayBlocks, ArrayHeader, ArrayReader, NpyError};
+use crate::progress::Progress;
 
 /// Edges are handed over in pieces of this many.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 1 << 18;
 
 /// An array whose header has been read.
 pub(crate) type OpenArray = ArrayReader<Box<dyn Read + Send>>;
 
 /// Reads an edge index: 2 x E, as PyTorch Geometric has it, or E x 2.
-pub(crate) fn read(source: Source, limit: u64) -> Result<Input, ReadError> {
+pub(crate) fn read(
+    source: Source,
+    options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<About, ReadError> {
     let name = source.name().to_owned();
-    let edges = with_reader(source, limit, edge_pairs)?;
-    match edges.len() {
-        0 => Err(Problem::NoEdges.in_file(&name)),
-        _ => Ok(Input::of_edges(edges)),
+    let at_file = |problem: Problem| problem.in_file(&name);
+    let limit = options.edge_limit();
+    let array = ArrayBlocks::of_file(source.into_file(limit)?)
+        .and_then(|array| check_size(array.header(), limit).map(|()| array))
+        .map_err(|error| at_file(array_problem(error)))?;
+    match push_edges(&array, builder, progress).map_err(at_file)? {
+        0 => Err(at_file(Problem::NoEdges)),
+        _ => Ok(About::default()),
     }
 }
 
@@ -32,13 +42,18 @@ pub(crate) fn open(source: Source, limit: u64) -> Result<OpenArray, ReadError> {
     let num_bytes = source.num_bytes();
     let opened = ArrayReader::new(source.into_reader()).and_then(|reader| {
         num_bytes.map_or(Ok(()), |num_bytes| reader.check_length(num_bytes))?;
-        let bytes = reader.header().num_values()? as u128 * reader.header().dtype.size as u128;
-        match bytes > u128::from(limit) {
-            true => Err(NpyError::TooLarge { bytes, limit }),
-            false => Ok(reader),
-        }
+        check_size(reader.header(), limit)?;
+        Ok(reader)
     });
     opened.map_err(|error| array_problem(error).in_file(&name))
+}
+
+fn check_size(header: &ArrayHeader, limit: u64) -> Result<(), NpyError> {
+    let bytes = header.num_values()? as u128 * header.dtype.size as u128;
+    match bytes > u128::from(limit) {
+        true => Err(NpyError::TooLarge { bytes, limit }),
+        false => Ok(()),
+    }
 }
 
 /// Opens an array and reads it.
@@ -51,42 +66,45 @@ pub(crate) fn with_reader<T>(
     convert(open(source, limit)?).map_err(|error| array_problem(error).in_file(&name))
 }
 
-/// The edges of an edge index. A 2 x 2 array is taken as 2 x E.
-pub(crate) fn edge_pairs<R: Read>(reader: ArrayReader<R>) -> Result<RawEdges, NpyError> {
-    let shape = reader.header().shape.clone();
-    let by_column = match shape[..] {
-        [2, _] => true,
-        [_, 2] => false,
-        _ => return Err(NpyError::Shape { found: shape, needed: "2 x edges or edges x 2".into() }),
-    };
-    // Narrow types are read narrow; wide ones almost always hold small numbers.
-    match reader.header().dtype.size {
-        ..=4 => Ok(pairs_of(&reader.integers::<u32>()?, by_column, RawPairs::Narrow)),
+/// Hands the edges of an edge index over, block by block; returns their number. A 2 x 2 array is taken
+/// as 2 x E.
+pub(crate) fn push_edges(
+    array: &ArrayBlocks,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<usize, Problem> {
+    let header = array.header();
+    let (num_edges, rows_are_ends) = match header.shape[..] {
+        [2, num_edges] => (num_edges, true),
+        [num_edges, 2] => (num_edges, false),
         _ => {
-            let values = reader.integers::<u64>()?;
-            match values.iter().all(|&id| id <= u64::from(u32::MAX)) {
-                true => Ok(pairs_of(&values, by_column, |pairs: Vec<[u64; 2]>| {
-                    RawPairs::Narrow(pairs.into_iter().map(|pair| pair.map(|id| id as u32)).collect())
-                })),
-                false => Ok(pairs_of(&values, by_column, RawPairs::Wide)),
-            }
+            let (found, needed) = (header.shape.clone(), "2 x edges or edges x 2".into());
+            return Err(NpyError::Shape { found, needed }.into());
         }
-    }
-}
-
-fn pairs_of<I: Copy>(values: &[I], by_column: bool, wrap: impl Fn(Vec<[I; 2]>) -> RawPairs) -> RawEdges {
-    let num_edges = values.len() / 2;
-    let pair = |edge: usize| match by_column {
-        true => [values[edge], values[num_edges + edge]],
-        false => [values[2 * edge], values[2 * edge + 1]],
     };
-    let mut builder = RawEdgesBuilder::default();
+    // In the file, the ends of an edge stand side by side, or all sources before all targets.
+    let apart = rows_are_ends != header.fortran_order;
     for start in (0..num_edges).step_by(CHUNK) {
         let end = (start + CHUNK).min(num_edges);
-        let pushed = builder.push(wrap((start..end).map(pair).collect()), Vec::new());
-        pushed.expect("without a limit, edges stay in memory");
+        let pairs: Vec<[u64; 2]> = match apart {
+            true => {
+                let sources = array.integers(start..end).map_err(array_problem)?;
+                let targets = array.integers(num_edges + start..num_edges + end).map_err(array_problem)?;
+                sources.into_iter().zip(targets).map(|(source, target)| [source, target]).collect()
+            }
+            false => {
+                let ends = array.integers(2 * start..2 * end).map_err(array_problem)?;
+                ends.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()
+            }
+        };
+        if progress.is_cancelled() {
+            return Err(Problem::Cancelled);
+        }
+        let share = Some(end as f64 / num_edges as f64);
+        builder
+            .push_read(Piece { pairs: RawPairs::narrowest(pairs), weights: Vec::new(), share }, progress)?;
     }
-    builder.finish()
+    Ok(num_edges)
 }
 
 /// Labels: one class number per node, negative where unknown, or a row of zeros and

@@ -7,29 +7,34 @@
 
 use super::archive::Archive;
 use super::error::{Problem, ReadError};
-use super::raw::RawEdges;
+use super::raw::RawEdgesBuilder;
 use super::source::Source;
-use super::sparse::SparseMatrix;
-use super::{Input, npy};
+use super::sparse::{SparseMatrix, push_adjacency};
+use super::{About, ReadOptions, npy};
 use crate::graph::features::DenseFeatures;
 use crate::graph::{Features, Labels, NodeIds};
 use crate::npy::Kind;
+use crate::progress::Silent;
 
 /// Reads a graph from an archive.
-pub(crate) fn read(source: Source, limit: u64) -> Result<Input, ReadError> {
-    read_archive(Archive::open(source, limit)?)
+pub(crate) fn read(
+    source: Source,
+    options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
+) -> Result<About, ReadError> {
+    read_archive(Archive::open(source, options.edge_limit())?, builder)
 }
 
-/// Reads a graph from an open archive, whichever layout it has.
-pub(crate) fn read_archive(mut archive: Archive) -> Result<Input, ReadError> {
+/// Reads a graph from an open archive, whichever layout it has; its edges go to the builder.
+pub(crate) fn read_archive(mut archive: Archive, builder: &mut RawEdgesBuilder) -> Result<About, ReadError> {
     if archive.has("adj_indptr") {
-        return read_benchmark(&mut archive);
+        return read_benchmark(&mut archive, builder);
     }
     if archive.has("edge_index") {
-        return read_edge_index(&mut archive);
+        return read_edge_index(&mut archive, builder);
     }
     if archive.has("indptr") && archive.has("format") {
-        return read_scipy(&mut archive);
+        return read_scipy(&mut archive, builder);
     }
     let found = archive.names().join(", ");
     let problem = format!(
@@ -39,8 +44,8 @@ pub(crate) fn read_archive(mut archive: Archive) -> Result<Input, ReadError> {
     Err(Problem::Inconsistent(problem).in_file(archive.path()))
 }
 
-fn read_benchmark(archive: &mut Archive) -> Result<Input, ReadError> {
-    let (edges, num_nodes) = read_adjacency(archive, "adj_")?;
+fn read_benchmark(archive: &mut Archive, builder: &mut RawEdgesBuilder) -> Result<About, ReadError> {
+    let num_nodes = push_adjacency(archive, "adj_", false, builder)?;
     let features = match (archive.has("attr_indptr"), archive.has("attr_matrix")) {
         (true, _) => Some(Features::Sparse(SparseMatrix::read(archive, "attr_")?.into_features())),
         (false, true) => Some(read_dense(archive, "attr_matrix")?),
@@ -52,49 +57,35 @@ fn read_benchmark(archive: &mut Archive) -> Result<Input, ReadError> {
         true => Some(read_node_names(archive, num_nodes)?),
         false => None,
     };
-    Ok(Input { num_nodes: Some(num_nodes), ids, features, labels, ..weighted(edges, "adj_data") })
-}
-
-fn read_adjacency(archive: &mut Archive, prefix: &str) -> Result<(RawEdges, usize), ReadError> {
-    let matrix = SparseMatrix::read(archive, prefix)?;
-    let num_nodes = matrix.num_rows;
-    if num_nodes != matrix.num_columns {
-        let (rows, columns) = (num_nodes as u64, matrix.num_columns as u64);
-        return Err(archive.problem(&format!("{prefix}shape"), Problem::NotSquare { rows, columns }));
-    }
-    let edges = matrix.into_edges().map_err(|problem| archive.problem(&format!("{prefix}data"), problem))?;
-    Ok((RawEdges::Narrow(edges), num_nodes))
+    Ok(About { num_nodes: Some(num_nodes), ids, features, labels, ..weighted("adj_data") })
 }
 
 /// Edges whose weights, if they have any, come from an array.
-fn weighted(edges: RawEdges, array: &str) -> Input {
-    Input { weights_from: Some(format!("array `{array}`")), ..Input::of_edges(edges) }
+fn weighted(array: &str) -> About {
+    About::weights_from(Some(format!("array `{array}`")))
 }
 
-fn read_scipy(archive: &mut Archive) -> Result<Input, ReadError> {
+fn read_scipy(archive: &mut Archive, builder: &mut RawEdgesBuilder) -> Result<About, ReadError> {
     let format = archive.read("format", |reader| reader.strings())?.join("");
     if !matches!(&format[..], "csr" | "csc") {
         let problem = format!("sparse format `{format}`, needed csr or csc");
         return Err(archive.problem("format", Problem::Inconsistent(problem)));
     }
     // A csc matrix read as csr is the transpose: every edge the other way round.
-    let (mut edges, num_nodes) = read_adjacency(archive, "")?;
-    if let (RawEdges::Narrow(edges), "csc") = (&mut edges, &format[..]) {
-        edges.chunks_mut().iter_mut().flat_map(|chunk| &mut chunk.pairs).for_each(|pair| pair.reverse());
-    }
-    Ok(Input { num_nodes: Some(num_nodes), ..weighted(edges, "data") })
+    let num_nodes = push_adjacency(archive, "", format == "csc", builder)?;
+    Ok(About { num_nodes: Some(num_nodes), ..weighted("data") })
 }
 
-fn read_edge_index(archive: &mut Archive) -> Result<Input, ReadError> {
-    #[expect(clippy::redundant_closure, reason = "the function alone is not general enough in its lifetime")]
-    let edges = archive.read("edge_index", |reader| npy::edge_pairs(reader))?;
+fn read_edge_index(archive: &mut Archive, builder: &mut RawEdgesBuilder) -> Result<About, ReadError> {
+    let edges = archive.blocks("edge_index")?;
+    npy::push_edges(&edges, builder, &Silent).map_err(|problem| archive.problem("edge_index", problem))?;
     let features = match archive.has("x") {
         true => Some(read_dense(archive, "x")?),
         false => None,
     };
     let labels = read_labels(archive, "y", Vec::new())?;
     let rows = features.as_ref().map(Features::num_rows).or(labels.as_ref().map(Labels::num_rows));
-    Ok(Input { num_nodes: rows, features, labels, ..Input::of_edges(edges) })
+    Ok(About { num_nodes: rows, features, labels, ..About::default() })
 }
 
 /// A dense matrix with one row per node.

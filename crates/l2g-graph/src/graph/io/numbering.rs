@@ -36,7 +36,9 @@ pub(crate) fn number(edges: RawEdges, num_rows: Option<usize>) -> Numbered {
         }
         RawEdges::Narrow(edges) => number_narrow(edges, num_rows),
         RawEdges::Wide(edges) => number_wide(edges, num_rows),
-        RawEdges::Spilled(_) | RawEdges::SpilledNames(..) => unreachable!("edges on disk are numbered there"),
+        RawEdges::Spilled(_) | RawEdges::SpilledNames(..) | RawEdges::WaitingNames(..) => {
+            unreachable!("edges on disk are numbered there")
+        }
     }
 }
 

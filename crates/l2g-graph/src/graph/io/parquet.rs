@@ -6,17 +6,23 @@
 use std::path::Path;
 
 use super::error::{Problem, ReadError};
+use super::raw::RawEdgesBuilder;
 use super::source::Source;
 use super::table::edges_of_table;
-use super::{ReadOptions, ReadResult};
+use super::{About, ReadOptions};
 use crate::graph::table::ParquetTable;
 use crate::progress::Progress;
 
 /// Reads a table of edges, `src, dst[, weight]`.
-pub(crate) fn read(source: Source, options: &ReadOptions, progress: &dyn Progress) -> ReadResult {
+pub(crate) fn read(
+    source: Source,
+    options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
+    progress: &dyn Progress,
+) -> Result<About, ReadError> {
     let name = source.name().to_owned();
     let mut table = open(&name, source, options.edge_limit())?;
-    edges_of_table(&name, &mut table, options, progress)
+    edges_of_table(&name, &mut table, options, builder, progress)
 }
 
 /// Opens a table and reads its description; its values must fit into `limit` bytes.

@@ -7,6 +7,8 @@
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, IsTerminal, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::{Problem, ReadError};
 use crate::npy::NpyError;
@@ -51,6 +53,10 @@ pub(crate) struct Source {
     /// The file, if it is one that can be read from its beginning again, and not packed.
     plain_file: Option<File>,
     is_stream: bool,
+    /// How far the file has been read, if it is one, and its bytes; packed ones are counted packed.
+    reading: Option<Reading>,
+    /// Where temporary copies go, if not where the system has them.
+    room: Option<PathBuf>,
 }
 
 impl Source {
@@ -81,14 +87,40 @@ impl Source {
             true => Some(file.try_clone().map_err(failed)?),
             false => None,
         };
-        let raw = BufReader::with_capacity(1 << 18, Cursor::new(start).chain(file));
+        let reading = metadata.is_file().then(|| Reading { read: Arc::default(), num_bytes: metadata.len() });
+        let read = reading.as_ref().map_or_else(Arc::default, |reading| Arc::clone(&reading.read));
+        let raw = Cursor::new(start).chain(Counted { file, read });
+        let raw = BufReader::with_capacity(1 << 18, raw);
         let rest: Box<dyn Read + Send> = match packing {
             Packing::Plain => Box::new(raw),
             Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
             Packing::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(raw).map_err(failed)?),
         };
         let is_stream = !metadata.is_file();
-        Ok(Self { name: name.to_owned(), peeked: Vec::new(), rest, plain_file, is_stream })
+        Ok(Self {
+            name: name.to_owned(),
+            peeked: Vec::new(),
+            rest,
+            plain_file,
+            is_stream,
+            reading,
+            room: None,
+        })
+    }
+
+    /// How far the file has been read, if it is one.
+    pub(crate) fn reading(&self) -> Option<Reading> {
+        self.reading.clone()
+    }
+
+    /// Puts temporary copies into a folder, if it is there.
+    pub(crate) fn with_room(self, folder: &Path) -> Self {
+        Self { room: folder.is_dir().then(|| folder.to_owned()), ..self }
+    }
+
+    /// Where temporary copies go, if not where the system has them.
+    pub(crate) fn room(&self) -> Option<&Path> {
+        self.room.as_deref()
     }
 
     /// What messages call it.
@@ -131,7 +163,7 @@ impl Source {
             file.rewind().map_err(failed)?;
             return Ok(file);
         }
-        let mut file = tempfile::tempfile().map_err(failed)?;
+        let mut file = temporary_file(self.room()).map_err(failed)?;
         let mut source = self.into_reader();
         let mut block = vec![0; 1 << 18];
         let mut bytes = 0_u64;
@@ -151,6 +183,39 @@ impl Source {
         file.rewind().map_err(failed)?;
         Ok(file)
     }
+}
+
+/// How far a file has been read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    read: Arc<AtomicU64>,
+    num_bytes: u64,
+}
+
+impl Reading {
+    /// The share of the file that has been read.
+    pub(crate) fn share(&self) -> f64 {
+        self.read.load(Ordering::Relaxed) as f64 / self.num_bytes.max(1) as f64
+    }
+}
+
+/// A file that counts what is read.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let found = self.file.read(buffer)?;
+        self.read.fetch_add(found as u64, Ordering::Relaxed);
+        Ok(found)
+    }
+}
+
+/// A file without a name in a folder, or where the system has such files.
+pub(crate) fn temporary_file(room: Option<&Path>) -> io::Result<File> {
+    room.map_or_else(tempfile::tempfile, tempfile::tempfile_in)
 }
 
 /// Standard input as a file, so that one can seek in it where it is one.

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::columns::FoundColumns;
 use super::error::{Place, Problem, ReadError};
-use super::raw::{RawEdgesBuilder, RawPairs};
+use super::raw::{Piece, RawEdgesBuilder, RawPairs};
 use super::text::parse::check_weight;
-use super::{Input, ReadOptions};
+use super::{About, ReadOptions};
 use crate::graph::StringTable;
 use crate::graph::table::{Batch, TableColumn, TableReader, Values};
 use crate::progress::Progress;
@@ -18,12 +18,24 @@ pub(crate) fn edges_of_table(
     name: &Path,
     table: &mut dyn TableReader,
     options: &ReadOptions,
+    builder: &mut RawEdgesBuilder,
     progress: &dyn Progress,
-) -> Result<Input, ReadError> {
-    let mut collector = EdgeCollector::new(name, table.column_names(), options)?;
+) -> Result<About, ReadError> {
+    let mut collector = EdgeCollector::new(name, table, options, builder)?;
     let columns = collector.columns();
-    for_each_batch(name, table, &columns, |batch| collector.push(batch, progress))?;
-    collector.finish()
+    // The next rows are read while those before them are handed over.
+    let mut batch = None;
+    loop {
+        let (next, pushed) = rayon::join(
+            || table.next_batch(&columns),
+            || batch.take().map_or(Ok(()), |batch| collector.push(batch, progress)),
+        );
+        pushed?;
+        match next.map_err(|error| Problem::from(error).in_file(name))? {
+            Some(next) => batch = Some(next),
+            None => return collector.finish(),
+        }
+    }
 }
 
 /// Reads some columns, batch by batch.
@@ -47,16 +59,23 @@ struct EdgeCollector<'a> {
     target: usize,
     weight: Option<usize>,
     first_row: usize,
-    builder: RawEdgesBuilder,
+    /// The number of rows, if the table tells.
+    num_rows: Option<usize>,
+    builder: &'a mut RawEdgesBuilder,
 }
 
 impl<'a> EdgeCollector<'a> {
     /// Finds the columns by their names.
-    fn new(path: &'a Path, names: Vec<String>, options: &ReadOptions) -> Result<Self, ReadError> {
+    fn new(
+        path: &'a Path,
+        table: &dyn TableReader,
+        options: &ReadOptions,
+        builder: &'a mut RawEdgesBuilder,
+    ) -> Result<Self, ReadError> {
+        let (names, num_rows) = (table.column_names(), table.num_rows());
         let found = options.columns.find(&names).map_err(|problem| problem.in_file(path))?;
         let FoundColumns { source, target, weight } = found;
-        let builder = RawEdgesBuilder::new(options.spill.clone());
-        Ok(Self { path, names, source, target, weight, first_row: 0, builder })
+        Ok(Self { path, names, source, target, weight, first_row: 0, num_rows, builder })
     }
 
     /// The columns that are needed.
@@ -76,8 +95,10 @@ impl<'a> EdgeCollector<'a> {
             Some(_) => next()?.weights()?,
             None => Vec::new(),
         };
-        self.builder.push(pairs, weights).map_err(|error| Problem::from(error).in_file(self.path))?;
         self.first_row += batch.num_rows;
+        let share = self.num_rows.map(|num_rows| self.first_row as f64 / num_rows.max(1) as f64);
+        let piece = Piece { pairs, weights, share };
+        self.builder.push_read(piece, progress).map_err(|problem| problem.in_file(self.path))?;
         progress.advance(batch.num_rows as u64);
         match progress.is_cancelled() {
             true => Err(Problem::Cancelled.in_file(self.path)),
@@ -85,12 +106,11 @@ impl<'a> EdgeCollector<'a> {
         }
     }
 
-    fn finish(self) -> Result<Input, ReadError> {
-        let edges = self.builder.finish();
+    fn finish(self) -> Result<About, ReadError> {
         let weights_from = self.weight.map(|column| format!("column `{}`", self.names[column]));
-        match edges.len() {
+        match self.first_row {
             0 => Err(Problem::NoEdges.in_file(self.path)),
-            _ => Ok(Input { weights_from, ..Input::of_edges(edges) }),
+            _ => Ok(About::weights_from(weights_from)),
         }
     }
 }
@@ -101,11 +121,7 @@ fn pairs(source: Column<'_>, target: Column<'_>) -> Result<RawPairs, ReadError> 
     match (source.ids()?, target.ids()?) {
         (Ids::Integers(sources), Ids::Integers(targets)) => {
             let pairs = sources.into_iter().zip(targets).map(|(source, target)| [source, target]);
-            let pairs: Vec<[u64; 2]> = pairs.collect();
-            match pairs.iter().flatten().all(|&id| id <= u64::from(u32::MAX)) {
-                true => Ok(RawPairs::Narrow(pairs.iter().map(|pair| pair.map(|id| id as u32)).collect())),
-                false => Ok(RawPairs::Wide(pairs)),
-            }
+            Ok(RawPairs::narrowest(pairs.collect()))
         }
         (Ids::Strings(sources), Ids::Strings(targets)) => {
             let num_edges = sources.len() as u32;

@@ -58,7 +58,7 @@ pub(crate) fn read(
         blocks,
         &Silent,
         |block| layout.parse(block),
-        |rows| {
+        |rows, _| {
             rows.ids.iter().for_each(|id| ids.push(id));
             values.extend(rows.values);
             Ok(())

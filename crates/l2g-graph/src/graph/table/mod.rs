@@ -63,6 +63,11 @@ pub trait TableReader: Send {
     /// The names of all columns.
     fn column_names(&self) -> Vec<String>;
 
+    /// The number of rows, if it is known beforehand.
+    fn num_rows(&self) -> Option<usize> {
+        None
+    }
+
     /// The next rows of some columns, given by their place among the names; nothing after the
     /// last. Every call asks for the same columns.
     ///

@@ -16,7 +16,7 @@ impl ParquetTable {
         Err(TableError::WithoutParquet)
     }
 
-    pub fn num_rows(&self) -> usize {
+    pub(crate) fn count_rows(&self) -> usize {
         match self.0 {}
     }
 

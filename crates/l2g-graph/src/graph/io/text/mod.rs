@@ -6,7 +6,7 @@ pub(crate) mod parse;
 
 use super::error::{Problem, ReadError};
 use super::lines::{LineBlocks, at_line, for_each_block};
-use super::raw::{RawEdges, RawEdgesBuilder, SpillOptions};
+use super::raw::{Piece, RawEdgesBuilder};
 use super::source::Source;
 use crate::progress::Progress;
 use layout::{LayoutOptions, detect, is_comment};
@@ -16,9 +16,9 @@ use parse::parse_block;
 pub(crate) fn read_edge_list(
     source: Source,
     options: &LayoutOptions,
-    spill: SpillOptions,
+    builder: &mut RawEdgesBuilder,
     progress: &dyn Progress,
-) -> Result<(RawEdges, Option<String>), ReadError> {
+) -> Result<Option<String>, ReadError> {
     let name = source.name().to_owned();
     let no_edges = || Problem::NoEdges.in_file(&name);
     let mut blocks = LineBlocks::new(source)?;
@@ -29,14 +29,15 @@ pub(crate) fn read_edge_list(
     let layout = detect(&start, options)
         .map_err(|(line, problem)| at_line(&name, start.first_line + line, problem))?;
     blocks.put_back(start);
-    let mut builder = RawEdgesBuilder::new(spill);
+    let mut num_edges = 0;
     let parse = |block: &_| parse_block(block, &layout);
-    for_each_block(blocks, progress, parse, |parsed| {
-        builder.push(parsed.pairs, parsed.weights).map_err(|error| Problem::from(error).in_file(&name))
+    for_each_block(blocks, progress, parse, |parsed, share| {
+        num_edges += parsed.pairs.len();
+        let piece = Piece { pairs: parsed.pairs, weights: parsed.weights, share };
+        builder.push_read(piece, progress).map_err(|problem| problem.in_file(&name))
     })?;
-    let edges = builder.finish();
-    match edges.len() {
+    match num_edges {
         0 => Err(no_edges()),
-        _ => Ok((edges, layout.weights_from)),
+        _ => Ok(layout.weights_from),
     }
 }

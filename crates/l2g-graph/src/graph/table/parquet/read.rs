@@ -9,6 +9,8 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::FileReader;
 use ::parquet::file::serialized_reader::SerializedFileReader;
 
+use rayon::prelude::*;
+
 use super::shape::{Kind, Shape, shapes};
 use crate::graph::ids::StringTable;
 use crate::graph::table::{Batch, TableColumn, TableError, TableReader, Values};
@@ -39,8 +41,7 @@ impl ParquetTable {
         })
     }
 
-    /// The number of rows.
-    pub fn num_rows(&self) -> usize {
+    pub(crate) fn count_rows(&self) -> usize {
         usize::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
@@ -79,7 +80,7 @@ impl ParquetTable {
         let shapes = &self.shapes;
         let has_lists = columns.iter().any(|&column| shapes[column].empty_list.is_some());
         let num_rows = self.rows_left.min(if has_lists { LIST_ROWS } else { BATCH_ROWS });
-        let readers = columns.iter().zip(&mut self.readers);
+        let readers = columns.par_iter().zip(&mut self.readers);
         let columns = readers.map(|(&column, reader)| read_column(&shapes[column], reader, num_rows));
         let columns = columns.collect::<Result<_, _>>()?;
         self.rows_left -= num_rows;
@@ -90,6 +91,10 @@ impl ParquetTable {
 impl TableReader for ParquetTable {
     fn column_names(&self) -> Vec<String> {
         self.shapes.iter().map(|shape| shape.name.clone()).collect()
+    }
+
+    fn num_rows(&self) -> Option<usize> {
+        Some(self.count_rows())
     }
 
     fn next_batch(&mut self, columns: &[usize]) -> Result<Option<Batch>, TableError> {
