@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for ByteSize {
 }
 
 /// About what the program itself takes: its threads, and what it reads and writes through.
-pub const BASE_BYTES: u64 = 8 << 20;
+pub const BASE_BYTES: u64 = 4 << 20;
 
 /// What work may take: bytes of memory, and a folder for mapped files where memory does not suffice.
 #[derive(Clone, Debug, PartialEq, Eq)]

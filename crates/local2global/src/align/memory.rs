@@ -199,7 +199,7 @@ impl AlignSize {
 
 impl AlignConfig {
     /// Whether generalised Procrustes is asked for, and the settings leave room for it.
-    pub(super) fn refines(&self) -> bool {
+    pub(crate) fn refines(&self) -> bool {
         let asked = matches!(self.method, Some(AlignMethod::Procrustes | AlignMethod::Straighten));
         asked && self.rotate && self.translate
     }

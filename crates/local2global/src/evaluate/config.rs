@@ -98,17 +98,17 @@ impl EvaluateConfig {
     }
 
     /// The most edges to use.
-    pub(super) fn num_pairs(&self) -> usize {
+    pub(crate) fn num_pairs(&self) -> usize {
         self.samples.unwrap_or(500_000).min(self.limits.pairs)
     }
 
     /// The most labelled nodes to use.
-    pub(super) fn num_labelled(&self) -> usize {
+    pub(crate) fn num_labelled(&self) -> usize {
         self.samples.unwrap_or(50_000).min(self.limits.labelled)
     }
 
     /// How many random splits to make of so many labelled nodes.
-    pub(super) fn num_splits(&self, nodes: usize) -> usize {
+    pub(crate) fn num_splits(&self, nodes: usize) -> usize {
         self.repeats.unwrap_or(if nodes > 20_000 { 3 } else { 10 })
     }
 

@@ -12,7 +12,8 @@ use serde::Serialize;
 use super::shape::Shape;
 use super::{PipelineError, PlannedStage, StageName};
 use crate::config::Config;
-use crate::embed::EmbedMethod;
+use crate::embed::{EmbedConfig, EmbedMethod};
+use crate::evaluate::Task;
 use crate::graph::Graph;
 use crate::memory::{BASE_BYTES, Need};
 use crate::patch::PatchReport;
@@ -74,7 +75,7 @@ impl Estimate {
 
 /// What all stages of a run take, settings filled in.
 pub(super) struct Needs<'a> {
-    config: &'a Config,
+    pub(super) config: &'a Config,
     pub(super) shape: Shape,
     /// The limit that is set, without what the program itself takes.
     room: u64,
@@ -103,13 +104,13 @@ impl<'a> Needs<'a> {
                 StageName::Patch => self.patch_bytes(),
                 StageName::Embed => self.embed_bytes(1),
                 StageName::Align => {
-                    let late = self.late_bytes().unwrap_or(0);
+                    let late = self.late_bytes().unwrap_or(0).max(self.frame_bytes());
                     shape.align_size().smallest_need(&self.config.align).max(late)
                 }
                 StageName::Evaluate => {
                     let tasks = self.tasks();
                     let least = shape.evaluate.smallest_need(&self.config.evaluate, &tasks);
-                    least.max(self.whole_bytes())
+                    least.max(self.whole_bytes()).max(self.frame_bytes())
                 }
             }
     }
@@ -129,16 +130,16 @@ impl<'a> Needs<'a> {
                 StageName::Embed => self.embed_bytes(self.in_flight()),
                 StageName::Align => {
                     let aligning = shape.align_size().memory_bytes(&self.config.align, self.room);
-                    aligning.max(self.late_bytes().unwrap_or(0))
+                    aligning.max(self.late_bytes().unwrap_or(0)).max(self.frame_bytes())
                 }
                 StageName::Evaluate => {
-                    shape.evaluate.memory_bytes(&self.config.evaluate, &self.tasks()).max(self.whole_bytes())
+                    let scoring = shape.evaluate.memory_bytes(&self.config.evaluate, &self.tasks());
+                    scoring.max(self.whole_bytes()).max(self.frame_bytes())
                 }
             }
     }
 
-    fn tasks(&self) -> Vec<crate::evaluate::Task> {
-        use crate::evaluate::Task;
+    pub(super) fn tasks(&self) -> Vec<Task> {
         let size = &self.shape.evaluate;
         let possible = [
             (Task::Reconstruction, true),
@@ -180,7 +181,7 @@ impl<'a> Needs<'a> {
     fn training_bytes(&self, nodes: usize) -> u64 {
         let embed = &self.config.embed;
         let method = if embed.method == EmbedMethod::Auto { self.shape.method } else { embed.method };
-        let embedder = crate::embed::EmbedConfig { method, ..embed.clone() }.embedder();
+        let embedder = EmbedConfig { method, ..embed.clone() }.embedder();
         let size = self.shape.graph.part(nodes);
         if embed.has_common_frame(method) {
             return embed.framed_bytes(&size, method, self.shape.graph.num_nodes);
@@ -200,6 +201,11 @@ impl<'a> Needs<'a> {
         };
         let room = limit.saturating_sub(held.most);
         most.min(room / self.training_bytes(self.shape.patch_nodes).max(1)).max(1)
+    }
+
+    /// The common frame, which later stages look into.
+    fn frame_bytes(&self) -> u64 {
+        self.config.embed.frame_need(&self.shape.graph, self.shape.method)[0].about
     }
 
     /// What patches learned, applied to the whole graph; it is part of the stage `align`.
@@ -245,7 +251,7 @@ impl<'a> Needs<'a> {
                 let untrained = shape.evaluate.untrained_bytes.filter(|_| self.config.evaluate.limits.untrained);
                 let untrained = untrained.map_or(0, |_| 4 * dim * nodes);
                 let full = if self.config.evaluate.full { 8 * dim * nodes } else { 0 };
-                [untrained + full + 5000, 0]
+                [untrained + full + 700 + 650 * self.tasks().len() as u64, 0]
             }
         }
     }

@@ -32,7 +32,11 @@ mod lineage;
 
 mod lock;
 
+mod pace;
+
 mod plan;
+
+mod probe;
 
 mod settings;
 

@@ -94,13 +94,14 @@ impl Pipeline<'_> {
         let has_patches = reasons.iter().any(|(stage, why)| *stage == StageName::Patch && why.is_none());
         let report = if has_patches { self.patch_report() } else { None };
         let needs = Needs::of(&self.config, graph, report.as_ref())?;
-        let planned = |(stage, reason): &(StageName, Option<Reason>)| {
+        let seconds = self.seconds(&needs, reasons);
+        let planned = |((stage, reason), seconds): (&(StageName, Option<Reason>), f64)| {
             let [disk_bytes, temporary_bytes] = needs.disk(*stage);
             let memory_bytes = needs.memory(*stage);
-            let estimate = StageEstimate { memory_bytes, disk_bytes, temporary_bytes, seconds: 0.0 };
+            let estimate = StageEstimate { memory_bytes, disk_bytes, temporary_bytes, seconds };
             PlannedStage { stage: *stage, reason: reason.as_ref().map(ToString::to_string), estimate }
         };
-        let stages: Vec<PlannedStage> = reasons.iter().map(planned).collect();
+        let stages: Vec<PlannedStage> = reasons.iter().zip(seconds).map(planned).collect();
         let done: Vec<StageName> =
             reasons.iter().filter(|(_, why)| why.is_some()).map(|&(stage, _)| stage).collect();
         let refused = self.config.check_limit(graph, report.as_ref(), &done).err();
