@@ -174,11 +174,8 @@ fn for_pipeline_error(error: &PipelineError) -> Option<String> {
         PipelineError::Parts { .. } => {
             "keep the largest part with `--component largest`, or leave out `patch.bridge=false`".into()
         }
-        PipelineError::Memory { .. } => {
-            "embed in fewer dimensions, make smaller patches, or set `--memory`".into()
-        }
-        PipelineError::Limit { needed, .. } => {
-            format!("allow `--memory {needed}`, embed in fewer dimensions, or make smaller patches")
+        PipelineError::Memory { help, .. } | PipelineError::Limit { help, .. } if !help.is_empty() => {
+            format!("it would take less with {help}")
         }
         _ => return None,
     })

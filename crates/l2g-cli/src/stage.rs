@@ -50,6 +50,14 @@ impl StageWork {
         Ok(Self { run, config, file, stage, work, _lock: lock })
     }
 
+    /// Settles what follows from the limit of memory, and checks that the stage can be done within it.
+    pub(crate) fn prepare(&mut self) -> anyhow::Result<()> {
+        let mut pipeline = Pipeline::new(&self.run, self.config.clone(), GraphSource::Settings(&[]));
+        pipeline.prepare_stage(self.stage)?;
+        self.config = pipeline.config;
+        Ok(())
+    }
+
     /// Shows the commands that the settings would run, and checks that they may be run.
     pub(crate) fn check_commands(&self, context: &Context) -> anyhow::Result<()> {
         trust::check(&self.config, self.file.as_ref(), context)

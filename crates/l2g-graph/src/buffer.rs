@@ -9,11 +9,12 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 /// An immutable slice of plain values: owned, memory-mapped or lent.
 #[derive(Clone)]
@@ -115,6 +116,73 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Buffer<T> {
     }
 }
 
+/// Values that are worked on: in memory, or, where they would take too much of it, in a mapped file
+/// that has no name and is gone with them.
+#[derive(Debug)]
+pub enum Working<T> {
+    /// Values in memory.
+    Owned(Vec<T>),
+    /// Values in a mapped file.
+    Mapped(MmapMut, PhantomData<T>),
+}
+
+impl<T: Pod> Working<T> {
+    /// So many zeros, in memory if they take at most `room` bytes, else in a file in `folder`.
+    ///
+    /// # Errors
+    /// If the file cannot be made, or the disk has no room for it.
+    #[expect(unsafe_code, reason = "memory-mapping a file cannot be checked by the compiler")]
+    pub fn zeros(len: usize, room: u64, folder: &Path) -> io::Result<Self> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| invalid("mapped size overflows"))? as u64;
+        if bytes <= room {
+            return Ok(Self::Owned(vec![T::zeroed(); len]));
+        }
+        let file = tempfile::tempfile_in(folder)?;
+        set_aside(&file, bytes)?;
+        // SAFETY: the file has no name, so nobody else can change or shorten it.
+        Ok(Self::Mapped(unsafe { MmapMut::map_mut(&file)? }, PhantomData))
+    }
+}
+
+/// Gives a file its size, and the blocks of the disk for it: a disk that is full must be an error now,
+/// and not a signal when the mapped pages are written.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library does not set blocks aside")]
+fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let len = bytes.try_into().map_err(|_| invalid("mapped size overflows"))?;
+    // SAFETY: the call takes numbers only, and the file is open.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, len) } {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
+    file.set_len(bytes)
+}
+
+impl<T: Pod> Deref for Working<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Owned(values) => values,
+            Self::Mapped(map, _) => bytemuck::cast_slice(map),
+        }
+    }
+}
+
+impl<T: Pod> DerefMut for Working<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Self::Owned(values) => values,
+            Self::Mapped(map, _) => bytemuck::cast_slice_mut(map),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -164,5 +232,19 @@ mod tests {
     fn an_empty_slice_can_be_mapped() {
         let empty = Buffer::Mapped(open::<u64>(&file_of(&[1]), 0, 0).unwrap());
         assert!(empty.is_empty());
+    }
+
+    #[test]
+    fn working_values_are_zero_at_first_and_kept_wherever_they_lie() {
+        let folder = tempfile::tempdir().unwrap();
+        for room in [u64::MAX, 799] {
+            let mut values = Working::<f64>::zeros(100, room, folder.path()).unwrap();
+            assert_eq!(matches!(values, Working::Owned(_)), room == u64::MAX);
+            assert!(values.iter().all(|&value| value == 0.0));
+            values[99] = 2.5;
+            assert_eq!(values[99], 2.5);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(Working::<f64>::zeros(100, 0, std::path::Path::new("nowhere")).is_err());
     }
 }

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -25,6 +25,32 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
+
+impl ByteSize {
+    /// The next larger size that people would name: `1.9G`, `440M`, `12M`.
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::memory::ByteSize;
+    ///
+    /// assert_eq!(ByteSize((1 << 30) + 1).rounded_up(), "1.1G");
+    /// assert_eq!(ByteSize(437 << 20).rounded_up(), "440M");
+    /// assert_eq!(ByteSize(5).rounded_up(), "1M");
+    /// ```
+    pub fn rounded_up(self) -> String {
+        let megabytes = self.0.div_ceil(1 << 20).max(1);
+        if megabytes < 1000 {
+            let step = if megabytes < 100 { 1 } else { 10 };
+            return format!("{}M", megabytes.next_multiple_of(step));
+        }
+        let tenths = (10 * u128::from(self.0)).div_ceil(1 << 30);
+        match (tenths / 10, tenths % 10) {
+            (whole, _) if whole >= 100 => format!("{}G", whole + u128::from(!tenths.is_multiple_of(10))),
+            (whole, 0) => format!("{whole}G"),
+            (whole, tenth) => format!("{whole}.{tenth}G"),
+        }
+    }
+}
 
 /// The units, the largest first.
 const UNITS: [(char, u64); 4] = [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20), ('K', 1 << 10)];
@@ -75,6 +101,51 @@ impl<'de> Deserialize<'de> for ByteSize {
             Ok(Written::Text(text)) => text.parse().map_err(serde::de::Error::custom),
             Err(_) => Err(serde::de::Error::custom("needed a size such as 512M, 4G or a number of bytes")),
         }
+    }
+}
+
+/// About what the program itself takes: its threads, and what it reads and writes through.
+pub const BASE_BYTES: u64 = 4 << 20;
+
+/// What work may take: bytes of memory, and a folder for mapped files where memory does not suffice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The most bytes of memory.
+    pub memory: u64,
+    /// Files that are mapped and have no name are made here.
+    pub folder: PathBuf,
+}
+
+impl Default for Room {
+    /// No limit.
+    fn default() -> Self {
+        Self { memory: u64::MAX, folder: std::env::temp_dir() }
+    }
+}
+
+/// The memory that some work takes, in bytes: about, and at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// What it usually takes.
+    pub about: u64,
+    /// What it never exceeds by much: limits are checked against this.
+    pub most: u64,
+}
+
+impl Need {
+    /// A need that is known well.
+    pub fn of(bytes: u64) -> Self {
+        Self { about: bytes, most: bytes }
+    }
+
+    /// This need, or so many bytes if that is more.
+    pub fn at_least(self, bytes: u64) -> Self {
+        Self { about: self.about.max(bytes), most: self.most.max(bytes) }
+    }
+
+    /// This need and so many bytes besides.
+    pub fn plus(self, bytes: u64) -> Self {
+        Self { about: self.about.saturating_add(bytes), most: self.most.saturating_add(bytes) }
     }
 }
 

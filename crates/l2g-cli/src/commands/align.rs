@@ -89,7 +89,14 @@ struct UpdateRecord<'a> {
 pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()> {
     let paths = paths(args)?;
     let work = match &args.run {
-        Some(run) => Some(open_stage(run, context)?),
+        Some(run) => {
+            let mut work = open_stage(run, context)?;
+            // Patches of somebody else come without a graph, and are checked when they are opened.
+            if work.run.graph().exists() {
+                work.prepare()?;
+            }
+            Some(work)
+        }
         None => None,
     };
     let finish = || match &work {
@@ -134,7 +141,8 @@ fn paths(args: &AlignArgs) -> Result<AlignPaths, UsageError> {
 }
 
 fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Result<()> {
-    let found = align_files(paths, &config.align, config.seed, &context.progress)
+    let within = config.align_within_memory(&existing_folder(&paths.out));
+    let found = align_files(paths, &within, config.seed, &context.progress)
         .with_context(|| format!("could not align the patches in `{}`", paths.nodes.display()))?;
     let record = Record {
         verdict: &found.verdict,
@@ -155,6 +163,12 @@ fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Resu
     rows.extend(record.cost.rows());
     rows.push(("alignment", paths.out.display().to_string()));
     context.output.show(&record, &rows)
+}
+
+/// A folder that is there already: the one given, or one above it.
+fn existing_folder(folder: &Path) -> PathBuf {
+    let there = folder.ancestors().find(|folder| folder.is_dir());
+    there.map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
 fn rows(found: &Diagnostics) -> Vec<(&'static str, String)> {

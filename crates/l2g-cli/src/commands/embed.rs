@@ -76,6 +76,7 @@ pub(crate) fn execute(args: &EmbedArgs, context: &Context) -> anyhow::Result<()>
     work.config.embed.dim = args.dim.unwrap_or(work.config.embed.dim);
     args.training.put_into(&mut work.config.embed);
     work.check_commands(context)?;
+    work.prepare()?;
     let (embed, seed) = (work.config.embed_within_memory(), work.config.seed);
     let summary = embed_run(&work.run, &embed, only.as_deref(), seed, &context.progress)
         .with_context(|| format!("could not embed run `{}`", args.run.display()))?;

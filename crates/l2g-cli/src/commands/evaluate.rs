@@ -73,6 +73,7 @@ pub(crate) fn execute(args: &EvaluateArgs, context: &Context) -> anyhow::Result<
     if work.config.evaluate.full {
         work.check_commands(context)?;
     }
+    work.prepare()?;
     let run = work.run.clone();
     let pipeline = Pipeline::new(&run, work.config.clone(), GraphSource::Settings(&[]));
     let scores = pipeline
@@ -122,6 +123,7 @@ pub(crate) fn rows(scores: &Scores) -> Vec<(&'static str, String)> {
         }
     }
     rows.extend(scores.left_out.iter().map(|(&task, reason)| (task.name(), left_out(task, reason))));
+    rows.extend(scores.notes.iter().map(|note| ("left out", note.clone())));
     let names = std::iter::once("in words").chain(std::iter::repeat(""));
     rows.extend(names.zip(scores.findings.iter().cloned()));
     rows

@@ -85,11 +85,7 @@ pub(crate) fn execute(args: &PartitionArgs, context: &Context) -> anyhow::Result
     let graph = open_graph(&work.run)?;
     work.config.partition = settings(args, &work.config.partition);
     args.dim.put_into(&mut work.config);
-    let method = &work.config.partition.method;
-    work.config.partition.method = match work.config.memory {
-        Some(limit) => method.within(&graph, limit.0),
-        None => method.for_graph(&graph),
-    };
+    work.prepare()?;
     let Config { partition: config, patch, embed, seed, .. } = &work.config;
     let smallest = patch.overlap_bounds(embed.dim)?.half_min();
     let found = partition(&graph, config, smallest, *seed, &context.progress)

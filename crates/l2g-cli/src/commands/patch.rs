@@ -126,6 +126,7 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
     work.config.patch = settings(args, &work.config.patch);
     let usual = work.config.embed.usual_landmarks(&graph);
     work.config.patch.landmarks.get_or_insert(usual);
+    work.prepare()?;
     let Config { patch: config, embed, seed, .. } = &work.config;
     let (patches, report) =
         make_patches(&graph, &clusters, config, embed.dim, *seed, &context.progress).with_context(failed)?;

@@ -6,7 +6,9 @@ use clap::Args;
 use local2global::config::Config;
 use local2global::export::ExportFormat;
 use local2global::partition::NumClusters;
-use local2global::pipeline::{GraphSource, Pipeline, Plan, StageName, StageReport};
+use local2global::pipeline::{
+    GraphSource, Pipeline, Plan, PlannedStage, StageEstimate, StageName, StageReport,
+};
 use local2global::run_dir::{RunDir, stamp_path};
 
 use super::closing::Closing;
@@ -48,7 +50,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FORMAT")]
     export: Vec<ExportFormatArg>,
 
-    /// Only tell what would be done, with an estimate of memory and disk
+    /// Only tell what would be done, with an estimate of memory, disk and time for each stage
     #[arg(long)]
     dry_run: bool,
 
@@ -137,13 +139,7 @@ fn outcome(report: &StageReport) -> String {
 }
 
 fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
-    let stage = |reason: &Option<String>| match reason {
-        None => "would be kept".to_owned(),
-        Some(reason) if reason == FIRST_TIME => "would be done".to_owned(),
-        Some(reason) => format!("would be done ({reason})"),
-    };
-    let mut rows: Vec<_> =
-        plan.stages.iter().map(|planned| (planned.stage.name(), stage(&planned.reason))).collect();
+    let mut rows = stage_rows(plan);
     let estimate = &plan.estimate;
     rows.push(("nodes", grouped(estimate.nodes)));
     let size = grouped(estimate.patch_nodes);
@@ -151,6 +147,45 @@ fn plan_rows(plan: &Plan) -> Vec<(&'static str, String)> {
     rows.push(("patches", format!("{}, of about {size} nodes", grouped(estimate.patches))));
     let (needed, mapped) = (bytes(estimate.memory_bytes), bytes(estimate.mapped_bytes));
     rows.push(("memory", format!("about {needed}; mapped files use up to {mapped} more, where it is free")));
-    rows.push(("disk", format!("about {} if every stage is done", bytes(estimate.written_bytes))));
+    let temporary = match estimate.temporary_bytes {
+        0 => String::new(),
+        temporary => format!(", and {} meanwhile", bytes(temporary)),
+    };
+    rows.push(("disk", format!("about {} if every stage is done{temporary}", bytes(estimate.written_bytes))));
+    rows.push(("time", format!("about {} for what would be done", duration(estimate.seconds))));
+    rows.extend(plan.refused.iter().map(|sentence| ("refused", sentence.clone())));
     rows
+}
+
+/// A line for each stage: what it takes, and what would be done about it.
+fn stage_rows(plan: &Plan) -> Vec<(&'static str, String)> {
+    let outcome = |reason: &Option<String>| match reason {
+        None => "would be kept".to_owned(),
+        Some(reason) if reason == FIRST_TIME => "would be done".to_owned(),
+        Some(reason) => format!("would be done ({reason})"),
+    };
+    let cells = |planned: &PlannedStage| {
+        let StageEstimate { memory_bytes, disk_bytes, seconds, .. } = planned.estimate;
+        let time = if planned.reason.is_some() { duration(seconds) } else { "-".to_owned() };
+        [bytes(memory_bytes), bytes(disk_bytes), time]
+    };
+    let mut lines = vec![("", ["memory", "disk", "time"].map(str::to_owned), String::new())];
+    lines.extend(plan.stages.iter().map(|stage| (stage.stage.name(), cells(stage), outcome(&stage.reason))));
+    let width = |column: usize| lines.iter().map(|(_, cells, _)| cells[column].len()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let line = |(name, cells, outcome): &(&'static str, [String; 3], String)| {
+        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}  "));
+        (*name, format!("{}{outcome}", cells.collect::<String>()).trim_end().to_owned())
+    };
+    lines.iter().map(line).collect()
+}
+
+/// Seconds as people say them.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 10.0 => format!("{seconds:.1} s"),
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3600.0),
+    }
 }

@@ -4,7 +4,7 @@ use super::centroid::{self, Block, Combination, Wanted};
 use super::config::{AlignConfig, Centroid};
 use super::judge::{Judgement, Task};
 use super::solution::Solution;
-use super::{AlignError, LocalPatch, Overlap, Transforms, hierarchy, overlap, tree};
+use super::{AlignError, AlignSize, LocalPatch, Overlap, Transforms, overlap, tree};
 use crate::linalg::real::Real;
 use crate::progress::Progress;
 use crate::seed::Seed;
@@ -23,6 +23,8 @@ pub struct Alignment {
     /// What the nodes say that were left out of fitting; none if it was not asked for, or there
     /// is nothing to align.
     pub judgement: Option<Judgement>,
+    /// How many blocks of nodes the last step has in memory at a time.
+    pub(super) blocks_at_once: usize,
 }
 
 impl Alignment {
@@ -35,9 +37,11 @@ impl Alignment {
         patches: &[LocalPatch],
         config: &AlignConfig,
     ) -> Result<Self, AlignError> {
-        let centroid = usable_centroid(patches, config)?;
+        let centre = usable_centroid(patches, config)?;
         let solution = Solution::unsolved(0);
-        Ok(Self { transforms, overlaps: Vec::new(), solution, centroid, judgement: None })
+        let (overlaps, judgement) = (Vec::new(), None);
+        let blocks_at_once = centroid::blocks_at_once();
+        Ok(Self { transforms, overlaps, solution, centroid: centre, judgement, blocks_at_once })
     }
 
     /// Streams the global embedding, in the order of `nodes`, block by block.
@@ -144,12 +148,12 @@ pub fn align_overlaps(
     check(patches, config)?;
     check_connected(patches, &overlaps)?;
     progress.begin("rotations and translations", overlaps.len() as u64, "edges");
-    let levels = match config.levels {
-        0 => hierarchy::choose_levels(patches.len(), overlaps.len(), patches[0].dim()),
-        levels => levels,
-    };
+    let size = AlignSize::of(patches, &overlaps);
+    let levels = size.levels_within(config, config.room.memory);
     let centroid = usable_centroid(patches, config)?;
-    let task = Task { patches, config, levels, seed, weighted: centroid == Centroid::Weighted };
+    let weighted = centroid == Centroid::Weighted;
+    let centre_room = &size.centre_room(config, levels);
+    let task = Task { patches, config, levels, seed, weighted, centre_room };
     let (transforms, solution, judgement) = match config.judge && !overlaps.is_empty() {
         true => {
             let (transforms, solution, judgement) = task.judge(&overlaps)?;
@@ -162,7 +166,8 @@ pub fn align_overlaps(
     };
     progress.advance(overlaps.len() as u64);
     progress.end();
-    Ok(Alignment { transforms, overlaps, solution, centroid, judgement })
+    let blocks_at_once = size.blocks_at_once(config.room.memory);
+    Ok(Alignment { transforms, overlaps, solution, centroid, judgement, blocks_at_once })
 }
 
 /// The centre that is taken: without node weights, the weighted mean is the plain one.

@@ -72,10 +72,26 @@ pub fn stream<T: Real, E: From<AlignError>>(
     wanted: Wanted<'_>,
     sink: impl FnMut(&mut Block<T>) -> Result<(), E>,
 ) -> Result<(), E> {
+    stream_at_once(patches, nodes, wanted, blocks_at_once(), sink)
+}
+
+/// As [`stream`], with so many blocks in memory at a time; their number changes no result.
+pub(super) fn stream_at_once<T: Real, E: From<AlignError>>(
+    patches: &[LocalPatch],
+    nodes: &[u64],
+    wanted: Wanted<'_>,
+    at_once: usize,
+    sink: impl FnMut(&mut Block<T>) -> Result<(), E>,
+) -> Result<(), E> {
     match patches.iter().all(LocalPatch::is_single) {
-        true => stream_in::<f32, T, E>(patches, nodes, wanted, sink),
-        false => stream_in::<f64, T, E>(patches, nodes, wanted, sink),
+        true => stream_in::<f32, T, E>(patches, nodes, wanted, at_once, sink),
+        false => stream_in::<f64, T, E>(patches, nodes, wanted, at_once, sink),
     }
+}
+
+/// The number of blocks in memory at a time, unless memory is scarce.
+pub(super) fn blocks_at_once() -> usize {
+    rayon::current_num_threads().min(BLOCKS_AT_ONCE)
 }
 
 /// As [`stream`], with copies in the given precision.
@@ -83,13 +99,14 @@ fn stream_in<F: Real, T: Real, E: From<AlignError>>(
     patches: &[LocalPatch],
     nodes: &[u64],
     wanted: Wanted<'_>,
+    at_once: usize,
     mut sink: impl FnMut(&mut Block<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let dim = patches[0].dim();
     let num_copies: usize = patches.iter().map(LocalPatch::num_nodes).sum();
     let blocks: Vec<&[u64]> =
         nodes.chunks(block_nodes(num_copies, nodes.len(), size_of::<F>() * dim)).collect();
-    let at_once = rayon::current_num_threads().min(BLOCKS_AT_ONCE).min(blocks.len()).max(1);
+    let at_once = at_once.min(blocks.len()).max(1);
     // The memory of a block is used again: fresh memory would cost more than the work on it.
     let mut slots: Vec<Copies<'_, F>> = (0..at_once).map(|_| Copies::new(patches)).collect();
     let rotations = wanted.transforms.map_or_else(Default::default, |moves| F::of_all(&moves.rotations));
@@ -119,15 +136,14 @@ fn stream_in<F: Real, T: Real, E: From<AlignError>>(
     }
 }
 
-/// About how many bytes of memory [`stream`] takes, for copies and results in single precision.
-pub fn streaming_bytes(copies: usize, nodes: usize, dim: usize) -> u64 {
+/// About how many bytes of memory a block of [`stream`] takes, for copies and results in single precision.
+pub(super) fn block_bytes(copies: usize, nodes: usize, dim: usize) -> u64 {
     let in_block = block_nodes(copies.max(1), nodes.max(1), size_of::<f32>() * dim).min(nodes);
     let copies_in_block = copies as f64 / nodes.max(1) as f64 * in_block as f64;
-    let at_once = rayon::current_num_threads().min(BLOCKS_AT_ONCE) as u64;
     // A copy has coordinates and 16 bytes besides; there are two results, while they are computed
     // and while they are handed on, and a spread.
     let copy_bytes = (copies_in_block * (4 * dim + 16) as f64) as u64;
-    at_once * (copy_bytes + (in_block * (16 * dim + 16)) as u64) + 8 * nodes as u64
+    copy_bytes + (in_block * (16 * dim + 16)) as u64
 }
 
 /// The number of nodes in a block.
@@ -180,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn streaming_takes_memory_for_the_nodes_and_a_bounded_number_of_blocks() {
-        let besides_nodes = |copies, nodes| streaming_bytes(copies, nodes, 128) - 8 * nodes as u64;
-        let most = (5 * BLOCKS_AT_ONCE * BLOCK_BYTES) as u64;
-        assert!(besides_nodes(5_000_000, 1_000_000) < most);
-        assert!(besides_nodes(5_000_000_000, 1_000_000_000) <= 2 * besides_nodes(5_000_000, 1_000_000));
-        assert!(streaming_bytes(0, 0, 128) < most);
+    fn a_block_takes_a_bounded_amount_of_memory() {
+        let of_block = |copies, nodes| block_bytes(copies, nodes, 128);
+        let most = (5 * BLOCK_BYTES) as u64;
+        assert!(of_block(5_000_000, 1_000_000) < most);
+        assert!(of_block(5_000_000_000, 1_000_000_000) <= 2 * of_block(5_000_000, 1_000_000));
+        assert!(of_block(0, 0) < most);
     }
 
     #[test]
@@ -233,6 +249,25 @@ mod tests {
             })
             .unwrap();
         }
+    }
+
+    #[test]
+    fn the_number_of_blocks_in_memory_changes_nothing() {
+        let nodes: Vec<u64> = (0..20_000).collect();
+        let values: Vec<f64> = nodes.iter().map(|&node| (node as f64).sin()).collect();
+        let patches = [patch(&nodes, &values), patch(&nodes[5000..], &values[..15_000])];
+        let combination = Combination { centroid: Centroid::Mean, trust: None };
+        let wanted = Wanted { transforms: None, combination, unmoved: false };
+        let of = |at_once| {
+            let mut coords = Vec::new();
+            stream_at_once::<f32, AlignError>(&patches, &nodes, wanted, at_once, |block| {
+                coords.extend_from_slice(&block.coords);
+                Ok(())
+            })
+            .unwrap();
+            coords
+        };
+        assert_eq!(of(1), of(5));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::AlignError;
+use crate::memory::Room;
 
 /// What a patch edge counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,10 @@ pub struct AlignConfig {
     pub levels: usize,
     /// The largest angle by which the eigenvectors may be off.
     pub tolerance: f64,
+    /// What the stage may take. No setting of the table: it changes no result, but for the number of
+    /// levels where that is left open.
+    #[serde(skip)]
+    pub room: Room,
 }
 
 impl Default for AlignConfig {
@@ -86,6 +91,7 @@ impl Default for AlignConfig {
             centroid: Centroid::default(),
             levels: 0,
             tolerance: 1e-7,
+            room: Room::default(),
         }
     }
 }

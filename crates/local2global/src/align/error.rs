@@ -1,5 +1,7 @@
 //! Why patch embeddings could not be aligned.
 
+use std::path::PathBuf;
+
 use crate::linalg::dense::DenseError;
 use crate::linalg::eigen::EigenError;
 use crate::linalg::laplacian::NotPositiveDefinite;
@@ -40,6 +42,10 @@ pub enum AlignError {
     /// A coordinate is NaN or infinite.
     #[error("node {node} of patch `{patch}` has a coordinate that is NaN or infinite")]
     NotFinite { patch: String, node: u64 },
+
+    /// There is no room for what does not fit into memory.
+    #[error("could not set {bytes} bytes aside in `{}`: {problem}", folder.display())]
+    Room { bytes: u64, folder: PathBuf, problem: String },
 
     /// A coordinate of the embedding overflows.
     #[error("aligned coordinates are too large for single precision, above 3e38")]

@@ -12,8 +12,8 @@
 //! every patch is fitted to the centres of its nodes by Procrustes. No step makes the sum larger;
 //! it ends when one hardly makes it smaller. Scales stay as they are.
 //!
-//! Cost: `O(N d²)` a round for `N` copies of shared nodes, and memory for one row a shared node
-//! and for the copies in some patches. No randomness; sums go over patches in order.
+//! Cost: `O(N d²)` a round for `N` copies of shared nodes, and memory for one row a shared node,
+//! which may lie in a mapped file, and for the copies in some patches. No randomness; sums go over patches in order.
 //!
 //! Source: J. Gower, "Generalized Procrustes analysis", Psychometrika 40, 1975.
 
@@ -21,9 +21,11 @@ use rayon::prelude::*;
 
 use super::procrustes::relative_rotation;
 use super::relative::precision_for;
-use super::{AlignError, LocalPatch, Transforms};
+use super::{AlignError, LocalPatch, Transforms, overlap};
+use crate::buffer::Working;
 use crate::linalg::dense::{multiply, view, view_mut};
 use crate::linalg::polar::Workspace;
+use crate::memory::Room;
 
 /// Rounds, at most.
 const MAX_ROUNDS: usize = 20;
@@ -46,22 +48,29 @@ struct Shared {
 }
 
 /// Improves the motions of all patches but those that `stay`, over the shared nodes that
-/// `is_used`.
+/// `is_used`. Centres that take more than the room lie in a mapped file.
 ///
 /// # Errors
-/// [`AlignError::NotFinite`] if a shared node has a coordinate that is not finite.
+/// [`AlignError::NotFinite`] if a shared node has a coordinate that is not finite,
+/// [`AlignError::Room`] if there is no room for the centres.
 pub(super) fn refine(
     patches: &[LocalPatch],
     transforms: &mut Transforms,
     stay: &[bool],
     weighted: bool,
+    room: &Room,
     is_used: impl Fn(u64) -> bool + Sync,
 ) -> Result<(), AlignError> {
     let (shared, num_places) = shared_copies(patches, stay, weighted, is_used);
+    let dim = transforms.dim;
+    let mut centres = Working::zeros(num_places * dim, room.memory, &room.folder).map_err(|error| {
+        let (bytes, folder) = (8 * (num_places * dim) as u64, room.folder.clone());
+        AlignError::Room { bytes, folder, problem: error.to_string() }
+    })?;
     let precision = precision_for(patches.len());
     let mut last = f64::INFINITY;
     for _ in 0..MAX_ROUNDS {
-        let centres = centres(patches, &shared, num_places, transforms)?;
+        find_centres(patches, &shared, transforms, &mut centres)?;
         let fits: Vec<Option<Fit>> = patches
             .par_iter()
             .zip(&shared)
@@ -94,41 +103,48 @@ fn shared_copies(
     weighted: bool,
     is_used: impl Fn(u64) -> bool + Sync,
 ) -> (Vec<Shared>, usize) {
-    let moving = (0_u32..).zip(patches).zip(stay).filter(|(_, stays)| !**stays);
-    let mut copies: Vec<(u64, u32, u32)> = moving
-        .flat_map(|((index, patch), _)| {
-            let rows = (0_u32..).zip(patch.nodes()).map(move |(row, &node)| (node, index, row));
-            rows.filter(|copy| is_used(copy.0))
-        })
-        .collect();
-    copies.par_sort_unstable();
     let empty = || Shared { rows: Vec::new(), places: Vec::new(), weights: Vec::new() };
     let mut shared: Vec<Shared> = patches.iter().map(|_| empty()).collect();
     let mut place = 0;
-    for same_node in copies.chunk_by(|a, b| a.0 == b.0).filter(|copies| copies.len() > 1) {
-        for &(_, patch, row) in same_node {
-            let weights = patches[patch as usize].weights().filter(|_| weighted);
-            let weight = weights.map_or(1.0, |weights| f64::from(weights[row as usize]) + LEAST_WEIGHT);
-            let list = &mut shared[patch as usize];
-            list.rows.push(row);
-            list.places.push(place);
-            list.weights.push(weight);
+    for range in overlap::node_ranges(patches, overlap::COPIES_AT_ONCE) {
+        let moving = (0_u32..).zip(patches).zip(stay).filter(|(_, stays)| !**stays);
+        let mut copies: Vec<(u64, u32, u32)> = moving
+            .flat_map(|((index, patch), _)| {
+                let rows = overlap::nodes_in(patch, range.clone()).map(move |(node, row)| (node, index, row));
+                rows.filter(|copy| is_used(copy.0))
+            })
+            .collect();
+        copies.par_sort_unstable();
+        for same_node in copies.chunk_by(|a, b| a.0 == b.0).filter(|copies| copies.len() > 1) {
+            for &(_, patch, row) in same_node {
+                let weights = patches[patch as usize].weights().filter(|_| weighted);
+                let weight = weights.map_or(1.0, |weights| f64::from(weights[row as usize]) + LEAST_WEIGHT);
+                let list = &mut shared[patch as usize];
+                list.rows.push(row);
+                list.places.push(place);
+                list.weights.push(weight);
+            }
+            place += 1;
         }
-        place += 1;
+    }
+    for list in &mut shared {
+        list.rows.shrink_to_fit();
+        list.places.shrink_to_fit();
+        list.weights.shrink_to_fit();
     }
     (shared, place as usize)
 }
 
-/// The weighted mean of the moved copies of each shared node.
-fn centres(
+/// Puts the weighted mean of the moved copies of each shared node into `sums`.
+fn find_centres(
     patches: &[LocalPatch],
     shared: &[Shared],
-    num_places: usize,
     transforms: &Transforms,
-) -> Result<Vec<f64>, AlignError> {
+    sums: &mut [f64],
+) -> Result<(), AlignError> {
     let dim = transforms.dim;
-    let mut sums = vec![0.0; num_places * dim];
-    let mut totals = vec![0.0; num_places];
+    sums.fill(0.0);
+    let mut totals = vec![0.0; sums.len() / dim];
     for first in (0..patches.len()).step_by(PATCHES_AT_ONCE) {
         let some = first..(first + PATCHES_AT_ONCE).min(patches.len());
         let moved: Vec<Vec<f64>> = some
@@ -152,7 +168,7 @@ fn centres(
     for (sum, total) in sums.chunks_exact_mut(dim).zip(totals) {
         sum.iter_mut().for_each(|sum| *sum /= total);
     }
-    Ok(sums)
+    Ok(())
 }
 
 fn own_rows(patch: &LocalPatch, shared: &Shared) -> Result<Vec<f64>, AlignError> {
@@ -225,7 +241,8 @@ mod tests {
                 distance_up_to_rigid_motion(&coords, &known.truth, 4)
             };
             before += error(&alignment);
-            refine(&known.patches, &mut alignment.transforms, &[false; 20], true, |_| true).unwrap();
+            let room = Room::default();
+            refine(&known.patches, &mut alignment.transforms, &[false; 20], true, &room, |_| true).unwrap();
             after += error(&alignment);
         }
         assert!(after < before, "{after} {before}");
@@ -238,7 +255,13 @@ mod tests {
             SyntheticPatches { graph, num_patches: 8, dim: 2, overlap: 20, noise: 0.3, seed: Seed(1) }.make();
         let mut transforms = Transforms::identity(8, 2);
         let stay = [true, false, false, false, true, false, false, false];
-        refine(&known.patches, &mut transforms, &stay, false, |node| node % 2 == 0).unwrap();
+        let room = Room::default();
+        refine(&known.patches, &mut transforms, &stay, false, &room, |node| node % 2 == 0).unwrap();
+        // Centres in a mapped file are the same centres.
+        let mut within = Transforms::identity(8, 2);
+        let none = Room { memory: 0, ..room };
+        refine(&known.patches, &mut within, &stay, false, &none, |node| node % 2 == 0).unwrap();
+        assert_eq!(within, transforms);
         let unmoved = Transforms::identity(1, 2);
         assert_eq!(transforms.rotation(4), unmoved.rotation(0));
         assert_ne!(transforms.rotation(1), unmoved.rotation(0));

@@ -24,6 +24,7 @@ use super::{
     AlignConfig, AlignError, AlignMethod, EdgeWeights, LocalPatch, Overlap, Solution, Transforms,
     generalised, hierarchy,
 };
+use crate::memory::Room;
 use crate::seed::Seed;
 
 /// The tolerance of solutions that are judged and not used.
@@ -79,6 +80,8 @@ pub(super) struct Task<'a> {
     pub(super) seed: Seed,
     /// Whether node weights count.
     pub(super) weighted: bool,
+    /// What the centres of generalised Procrustes may take.
+    pub(super) centre_room: &'a Room,
 }
 
 impl Task<'_> {
@@ -114,9 +117,7 @@ impl Task<'_> {
 
     /// Whether generalised Procrustes is asked for, and the settings leave room for it.
     fn wants_procrustes(&self) -> bool {
-        let config = self.config;
-        let asked = matches!(config.method, Some(AlignMethod::Procrustes | AlignMethod::Straighten));
-        asked && config.rotate && config.translate
+        self.config.refines()
     }
 
     /// Whether patches are only straightened from where they lie.
@@ -131,7 +132,7 @@ impl Task<'_> {
         stay: &[bool],
         is_used: impl Fn(u64) -> bool + Sync,
     ) -> Result<(), AlignError> {
-        generalised::refine(self.patches, transforms, stay, self.weighted, is_used)
+        generalised::refine(self.patches, transforms, stay, self.weighted, self.centre_room, is_used)
     }
 
     /// Finds all motions, and applies what helps.

@@ -51,6 +51,8 @@ pub mod solution;
 
 pub mod hierarchy;
 
+mod memory;
+
 mod generalised;
 
 mod left_out;
@@ -94,6 +96,7 @@ pub use diagnostics::{Diagnostics, diagnose};
 pub use error::AlignError;
 pub use files::{align_files, align_run};
 pub use judge::{Judgement, Motion};
+pub use memory::AlignSize;
 pub use overlap::Overlap;
 pub use patch::{Coords, LocalPatch};
 pub use paths::{AlignFilesError, AlignPaths, EmbeddingRows};

@@ -2,17 +2,22 @@
 //!
 //! If the patch graph is given, each of its edges is looked at once: two ascending node
 //! lists are merged in `O(|Pᵢ| + |Pⱼ|)`. If not, all memberships `(node, patch)` are
-//! sorted; the patches of one node then stand together, and each pair among them shares
-//! it. That takes `O(N log N)` for `N` memberships plus the number of shared pairs, and
+//! sorted, one range of nodes after the other; the patches of one node then stand together, and each
+//! pair among them shares it. That takes `O(N log N)` for `N` memberships plus the number of shared pairs, and
 //! never a look at each of the `p²` pairs.
 //!
 //! A rotation in `d` dimensions needs `d + 1` shared nodes. An edge that was given and
 //! has fewer is an error; a pair that was found and has fewer is no edge.
 
+use std::ops::RangeInclusive;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::{AlignError, LocalPatch};
+
+/// So many memberships are sorted at a time, which takes 32 MB.
+pub(super) const COPIES_AT_ONCE: usize = 1 << 21;
 
 /// An edge of the patch graph, with the nodes that both patches hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,20 +119,59 @@ pub(super) fn shared_rows(patches: &[LocalPatch], i: u32, j: u32) -> Overlap {
 ///
 /// The order of the map is never used: callers sort.
 fn shared_counts(patches: &[LocalPatch]) -> FxHashMap<(u32, u32), u32> {
-    let mut memberships: Vec<(u64, u32)> = (0_u32..)
-        .zip(patches)
-        .flat_map(|(index, patch)| patch.nodes().iter().map(move |&node| (node, index)))
-        .collect();
-    memberships.par_sort_unstable();
     let mut counts = FxHashMap::default();
-    for same_node in memberships.chunk_by(|a, b| a.0 == b.0) {
-        for (position, &(_, j)) in same_node.iter().enumerate() {
-            for &(_, i) in &same_node[..position] {
-                *counts.entry((i, j)).or_insert(0) += 1;
+    for range in node_ranges(patches, COPIES_AT_ONCE) {
+        let mut memberships: Vec<(u64, u32)> = (0_u32..)
+            .zip(patches)
+            .flat_map(|(index, patch)| nodes_in(patch, range.clone()).map(move |(node, _)| (node, index)))
+            .collect();
+        memberships.par_sort_unstable();
+        for same_node in memberships.chunk_by(|a, b| a.0 == b.0) {
+            for (position, &(_, j)) in same_node.iter().enumerate() {
+                for &(_, i) in &same_node[..position] {
+                    *counts.entry((i, j)).or_insert(0) += 1;
+                }
             }
         }
     }
     counts
+}
+
+/// The nodes of a patch in a range, ascending, each with its row.
+pub(super) fn nodes_in(
+    patch: &LocalPatch,
+    range: RangeInclusive<u64>,
+) -> impl Iterator<Item = (u64, u32)> + '_ {
+    let nodes = patch.nodes();
+    patch.positions(range).map(move |position| {
+        let row = patch.row_at(position);
+        (nodes[row], row as u32)
+    })
+}
+
+/// Ranges of nodes, ascending, that together hold all nodes, with at most `most` copies in each (or a
+/// single node with more).
+pub(super) fn node_ranges(patches: &[LocalPatch], most: usize) -> Vec<RangeInclusive<u64>> {
+    let ends = |patch: &LocalPatch| Some([patch.node_at(0), patch.node_at(patch.num_nodes().checked_sub(1)?)]);
+    let [first, last] =
+        patches.iter().filter(|patch| patch.num_nodes() > 0).filter_map(ends).fold(
+            [u64::MAX, 0],
+            |[first, last], [low, high]| [first.min(low), last.max(high)],
+        );
+    let mut ranges = Vec::new();
+    // The lowest range is on top.
+    let mut open = if first <= last { vec![first..=last] } else { Vec::new() };
+    while let Some(range) = open.pop() {
+        let copies: usize = patches.par_iter().map(|patch| patch.positions(range.clone()).len()).sum();
+        let (low, high) = (*range.start(), *range.end());
+        if copies <= most || low == high {
+            ranges.push(range);
+            continue;
+        }
+        let middle = low + (high - low) / 2;
+        open.extend([middle + 1..=high, low..=middle]);
+    }
+    ranges
 }
 
 #[cfg(test)]
@@ -142,6 +186,24 @@ mod tests {
 
     fn three() -> [LocalPatch; 3] {
         [patch("a", &[1, 2, 3, 4]), patch("b", &[9, 4, 2]), patch("c", &[9, 7, 1])]
+    }
+
+    #[test]
+    fn ranges_of_nodes_hold_every_copy_once() {
+        let patches = three();
+        for most in [1, 2, 3, 100] {
+            let ranges = node_ranges(&patches, most);
+            assert!(ranges.is_sorted_by(|a, b| a.end() < b.start()));
+            let copies = |range: &RangeInclusive<u64>| -> Vec<u64> {
+                patches.iter().flat_map(|patch| nodes_in(patch, range.clone()).map(|(node, _)| node)).collect()
+            };
+            let mut all: Vec<u64> = ranges.iter().flat_map(copies).collect();
+            all.sort_unstable();
+            assert_eq!(all, [1, 1, 2, 2, 3, 4, 4, 7, 9, 9]);
+            assert!(ranges.iter().all(|range| copies(range).len() <= most.max(2)), "{ranges:?}");
+        }
+        assert_eq!(node_ranges(&patches, 100).len(), 1);
+        assert!(node_ranges(&[], 1).is_empty());
     }
 
     #[test]

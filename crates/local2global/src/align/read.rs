@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::memory::MAPPED_PATCHES;
 use super::{
     AlignError, AlignFilesError, AlignPaths, Coords, EmbeddingRows, LocalPatch, Transforms, centroid,
 };
@@ -36,8 +37,17 @@ fn read_patch(paths: &AlignPaths, files: &PatchFiles, index: usize) -> Result<Lo
     if !weights_path.exists() {
         return Ok(patch);
     }
-    let weights = npy::open(&weights_path).and_then(ArrayReader::floats::<f32>);
-    Ok(patch.with_weights(weights.map_err(in_array(&weights_path))?.into())?)
+    let weights = read_weights(&weights_path, files.len() <= MAPPED_PATCHES);
+    Ok(patch.with_weights(weights.map_err(in_array(&weights_path))?)?)
+}
+
+/// Node weights; mapped if they can be used as they lie, and there are not too many files.
+fn read_weights(path: &Path, mapped: bool) -> Result<Buffer<f32>, NpyError> {
+    match npy::map::<f32>(path) {
+        Ok(array) if mapped && array.shape.len() == 1 => Ok(array.values),
+        Err(error) if !matches!(error, NpyError::Type { .. }) => Err(error),
+        _ => Ok(npy::open(path).and_then(ArrayReader::floats::<f32>)?.into()),
+    }
 }
 
 fn read_nodes(path: &Path) -> Result<Buffer<u64>, AlignFilesError> {

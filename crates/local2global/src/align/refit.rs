@@ -168,8 +168,8 @@ fn read_frame(
     }
     let overlaps = overlaps(paths, patches, updated)?;
     let solution = solution(patches, &overlaps, patch_trust, record);
-    let judgement = record.judgement.clone();
-    Ok(Alignment { transforms, overlaps, solution, centroid: record.centroid, judgement })
+    let (judgement, blocks_at_once) = (record.judgement.clone(), super::centroid::blocks_at_once());
+    Ok(Alignment { transforms, overlaps, solution, centroid: record.centroid, judgement, blocks_at_once })
 }
 
 /// The patch edges. Those of the updated patch count only where it still shares enough nodes.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::centroid::{self, Block, Wanted};
+use super::centroid::{Block, Wanted, stream_at_once};
 use super::places::KeptRows;
 use super::{AlignError, AlignFilesError, AlignPaths, Alignment, EmbeddingRows, LocalPatch, Transforms};
 use crate::npy;
@@ -73,7 +73,7 @@ fn write_embeddings(
         let mut rows = npy::Writer::new(sink, &[dim])?;
         let unmoved_written = write_atomically(unmoved_path, |sink| {
             let mut unmoved_rows = npy::Writer::new(sink, &[dim])?;
-            let result = centroid::stream::<f32, StreamError>(patches, nodes, wanted, |block| {
+            let result = stream_at_once::<f32, StreamError>(patches, nodes, wanted, alignment.blocks_at_once, |block| {
                 see(block);
                 rows.push(&block.coords)?;
                 Ok(unmoved_rows.push(&block.unmoved)?)

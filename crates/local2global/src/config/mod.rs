@@ -22,7 +22,7 @@ use crate::align::AlignConfig;
 use crate::embed::EmbedConfig;
 use crate::evaluate::EvaluateConfig;
 use crate::graph::load::GraphConfig;
-use crate::memory::{self, ByteSize};
+use crate::memory::{self, BASE_BYTES, ByteSize, Room};
 use crate::partition::PartitionConfig;
 use crate::patch::PatchConfig;
 use crate::run_dir::{FileError, write_atomically};
@@ -143,14 +143,26 @@ impl Config {
         self.memory.map(|size| size.0).or_else(memory::free_bytes).unwrap_or(u64::MAX)
     }
 
+    /// The bytes that a stage may take by the limit that is set, without the program itself; no limit if
+    /// none is set.
+    pub fn memory_room(&self) -> u64 {
+        self.memory.map_or(u64::MAX, |limit| limit.0.saturating_sub(BASE_BYTES).max(1))
+    }
+
     /// How patches are embedded, within the memory that is set for all stages if embedding has no limit
     /// of its own.
     pub fn embed_within_memory(&self) -> EmbedConfig {
         let mut embed = self.embed.clone();
-        if let (0, Some(memory)) = (embed.memory_bytes, self.memory) {
-            embed.memory_bytes = memory.0;
+        if let (0, Some(_)) = (embed.memory_bytes, self.memory) {
+            embed.memory_bytes = self.memory_room();
         }
         embed
+    }
+
+    /// How patches are aligned, within the memory that is set; what does not fit may go to a file in
+    /// `folder`, which is there.
+    pub fn align_within_memory(&self, folder: &Path) -> AlignConfig {
+        AlignConfig { room: Room { memory: self.memory_room(), folder: folder.to_owned() }, ..self.align.clone() }
     }
 
     /// Writes the settings, defaults filled in, so that `l2g COMMAND` can be repeated.

@@ -21,7 +21,7 @@ use crate::score::{Coordinates, Score, link_auc};
 use crate::seed::{Seed, Stage};
 
 /// At most about so many nodes are embedded for a trial.
-const MAX_NODES: usize = 30_000;
+pub(super) const MAX_NODES: usize = 30_000;
 /// The shares of edges to hold out; a graph that is nearly a tree can spare only few.
 const SHARES: [f64; 3] = [0.1, 0.03, 0.01];
 /// With fewer edges held out, differences are luck.

@@ -15,7 +15,7 @@ use crate::seed::Seed;
 /// not change the result.
 pub fn of_patch(
     graph: &Graph,
-    nodes: &[NodeId],
+    nodes: impl ExactSizeIterator<Item = NodeId>,
     config: &EmbedConfig,
     frame: Option<&str>,
     seed: Seed,
@@ -33,7 +33,7 @@ pub fn of_patch(
         let _ = digest.add_file(script);
     }
     digest.add(nodes.len() as u64);
-    for &node in nodes {
+    for node in nodes {
         digest.add(node.0);
         graph.add_row(node, &mut digest);
     }
@@ -52,7 +52,7 @@ mod tests {
         let config = EmbedConfig::default();
         let all: Vec<NodeId> = graph.nodes().collect();
         let digest =
-            |nodes: &[NodeId], config: &EmbedConfig, seed| of_patch(&graph, nodes, config, None, seed);
+            |nodes: &[NodeId], config: &EmbedConfig, seed| of_patch(&graph, nodes.iter().copied(), config, None, seed);
         let reference = digest(&all, &config, Seed(1));
         let limited = EmbedConfig { memory_bytes: 9, command_timeout: 2.5, ..config.clone() };
         assert_eq!(reference, digest(&all, &limited, Seed(1)));

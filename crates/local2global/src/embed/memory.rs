@@ -45,14 +45,43 @@ impl PatchSize {
         }
     }
 
+    /// The size of a graph as a whole, every edge in both directions.
+    pub fn of_graph(graph: &Graph) -> Self {
+        let entries = match graph.features() {
+            Some(Features::Sparse(sparse)) => Some(sparse.values().len()),
+            _ => None,
+        };
+        Self {
+            num_nodes: graph.num_nodes(),
+            num_edges: graph.num_directed_edges() * if graph.is_symmetric() { 1 } else { 2 },
+            num_features: graph.features().map(Features::width),
+            num_entries: entries,
+        }
+    }
+
+    /// The size of a part with so many nodes, if it is like the whole.
+    pub fn part(&self, num_nodes: usize) -> Self {
+        let share = num_nodes as f64 / self.num_nodes.max(1) as f64;
+        let scale = |count: usize| (count as f64 * share).ceil() as usize;
+        Self {
+            num_nodes,
+            num_edges: scale(self.num_edges),
+            num_features: self.num_features,
+            num_entries: self.num_entries.map(scale),
+        }
+    }
+
     /// Bytes of the induced graph with its features and names.
     pub fn graph_bytes(&self) -> u64 {
-        let rows = 16 * self.num_nodes as u64 + 4 * self.num_edges as u64;
-        let features = match (self.num_features, self.num_entries) {
+        16 * self.num_nodes as u64 + 4 * self.num_edges as u64 + self.feature_bytes()
+    }
+
+    /// Bytes of the features as they are stored.
+    pub fn feature_bytes(&self) -> u64 {
+        match (self.num_features, self.num_entries) {
             (Some(_), Some(num_entries)) => 8 * num_entries as u64 + 8 * self.num_nodes as u64,
             _ => self.dense_feature_bytes(),
-        };
-        rows + features
+        }
     }
 
     /// Bytes of all feature values, zeros included.

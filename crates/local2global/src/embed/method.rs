@@ -33,7 +33,7 @@ pub enum EmbedMethod {
 
 impl EmbedMethod {
     /// The dimensions of the two parts of a method: features and structure.
-    pub(super) fn dims(self, dim: usize) -> [usize; 2] {
+    pub(crate) fn dims(self, dim: usize) -> [usize; 2] {
         match self {
             Self::Both => [dim.div_ceil(2), dim / 2],
             Self::Walks => [0, dim],

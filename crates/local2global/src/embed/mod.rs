@@ -63,6 +63,8 @@ pub mod digest;
 
 pub mod schedule;
 
+mod node_lists;
+
 mod stage;
 
 pub use config::{EmbedConfig, FrameKind, PatchOverrides, Select};

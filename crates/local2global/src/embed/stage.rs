@@ -5,12 +5,13 @@ use super::hops::HopsFrame;
 use super::hops::late::{Late, Learned, late_embedding, turned};
 use super::hops::model::HopsEncoder;
 use super::nn::Matrix;
+use super::node_lists::{NodeList, open_node_lists};
 use super::schedule::is_own;
 use super::{EmbedConfig, EmbedError, EmbedSummary, Frame, embed_framed};
-use crate::graph::{Graph, NodeId, store};
+use crate::graph::{Graph, store};
 use crate::npy;
 use crate::partition::{read_partition, undirected};
-use crate::patch::{read_node_lists, read_node_weights, read_report};
+use crate::patch::{read_node_weights, read_report};
 use crate::progress::Progress;
 use crate::run_dir::{AlignmentFolder, EmbeddingFolder, PatchFolder, RunDir, patch_name, write_array};
 use crate::seed::Seed;
@@ -108,7 +109,7 @@ pub fn embed_late_in(
             Some(_) => encoder,
             None => turned(encoder, frame, &rotations[index * size..][..size]),
         };
-        Ok(Learned { nodes, weights, encoder })
+        Ok(Learned { nodes: nodes.as_ref(), weights, encoder })
     });
     let learned: Vec<Learned<'_>> = learned.collect::<Result<_, EmbedError>>()?;
     let mut embedding = late_embedding(&undirected(graph), frame, &learned, config.late);
@@ -136,10 +137,12 @@ fn read_structure(alignment: &AlignmentFolder, first: usize) -> Result<Matrix<f3
     Ok(Matrix::from_values(rows, columns - first, values))
 }
 
-/// The nodes of each patch, all of them in the graph.
-fn patches_of(folder: &PatchFolder, graph: &Graph) -> Result<Vec<Vec<NodeId>>, EmbedError> {
-    let patches = read_node_lists(folder)?;
-    let beyond = |nodes: &Vec<NodeId>| nodes.last().is_none_or(|last| last.index() >= graph.num_nodes());
+/// The nodes of each patch, all of them in the graph; mapped where they can be used as they lie.
+fn patches_of(folder: &PatchFolder, graph: &Graph) -> Result<Vec<NodeList>, EmbedError> {
+    let patches = open_node_lists(folder)?;
+    let beyond = |nodes: &NodeList| {
+        nodes.as_ref().last().is_none_or(|last| last.index() >= graph.num_nodes())
+    };
     match patches.iter().position(beyond) {
         None => Ok(patches),
         Some(index) => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::scaling::Scale;
-use super::{EvaluateError, Score, Split, Task};
+use super::{EvaluateError, EvaluateLimits, Score, Split, Task};
 use crate::graph::Graph;
 
 /// The settings of the stage, as in the table `[evaluate]`.
@@ -33,6 +33,9 @@ pub struct EvaluateConfig {
     pub l2: f64,
     /// How coordinates are scaled for a classifier.
     pub scale: Scale,
+    /// What of the stage fits into memory. No setting of the table: it follows from the limit of memory.
+    #[serde(skip)]
+    pub limits: EvaluateLimits,
 }
 
 impl Default for EvaluateConfig {
@@ -47,6 +50,7 @@ impl Default for EvaluateConfig {
             split: None,
             l2: 1.0,
             scale: Scale::default(),
+            limits: EvaluateLimits::default(),
         }
     }
 }
@@ -90,17 +94,17 @@ impl EvaluateConfig {
     }
 
     /// The most edges to use.
-    pub(super) fn num_pairs(&self) -> usize {
-        self.samples.unwrap_or(500_000)
+    pub(crate) fn num_pairs(&self) -> usize {
+        self.samples.unwrap_or(500_000).min(self.limits.pairs)
     }
 
     /// The most labelled nodes to use.
-    pub(super) fn num_labelled(&self) -> usize {
-        self.samples.unwrap_or(50_000)
+    pub(crate) fn num_labelled(&self) -> usize {
+        self.samples.unwrap_or(50_000).min(self.limits.labelled)
     }
 
     /// How many random splits to make of so many labelled nodes.
-    pub(super) fn num_splits(&self, nodes: usize) -> usize {
+    pub(crate) fn num_splits(&self, nodes: usize) -> usize {
         self.repeats.unwrap_or(if nodes > 20_000 { 3 } else { 10 })
     }
 

@@ -62,16 +62,17 @@ pub(super) struct Baselines<'a> {
 
 impl<'a> Baselines<'a> {
     /// The baselines of a graph; those made of features if `dim`, the columns that smoothed
-    /// features may have, is given and there are features.
+    /// features may have, is given and there are features. Smoothed ones only if there is room.
     pub(super) fn new(
         graph: &'a Graph,
         dim: Option<usize>,
+        smooths: bool,
         random: &mut impl Rng,
     ) -> Result<Self, EvaluateError> {
         let features = graph.features().filter(|features| dim.is_some() && features.width() > 0);
         let features = features.map(FeatureRows::new);
         let smoothed = match (&features, dim) {
-            (Some(rows), Some(dim)) => Some(smoothed(graph, rows, dim, random)?),
+            (Some(rows), Some(dim)) if smooths => Some(smoothed(graph, rows, dim, random)?),
             _ => None,
         };
         Ok(Self { degrees: degrees(graph), features, smoothed })
@@ -116,7 +117,7 @@ mod tests {
         for symmetrise in [true, false] {
             let graph = star(symmetrise);
             let mut random = Seed(1).stream(Stage::Evaluate, 0);
-            let baselines = Baselines::new(&graph, Some(2), &mut random).unwrap();
+            let baselines = Baselines::new(&graph, Some(2), true, &mut random).unwrap();
             let entries = baselines.entries();
             assert!(entries.keys().eq(&[Contender::Degrees]));
             let pairs = [[0, 1], [1, 2], [0, 4]].map(|pair| pair.map(NodeId));
@@ -132,13 +133,13 @@ mod tests {
         let features = DenseFeatures::new(5, 1, vec![1.0, 2.0, 0.0, -1.0, 0.0].into()).unwrap();
         let graph = star(true).with_features(Some(Features::Dense(features))).unwrap();
         let mut random = Seed(1).stream(Stage::Evaluate, 0);
-        let baselines = Baselines::new(&graph, Some(2), &mut random).unwrap();
+        let baselines = Baselines::new(&graph, Some(2), true, &mut random).unwrap();
         let entries = baselines.entries();
         assert_eq!(entries.len(), 3);
         let pairs = [[0, 1], [0, 3], [0, 4]].map(|pair| pair.map(NodeId));
         let raw = entries[&Contender::Features].score_pairs(Score::InnerProduct, &pairs);
         assert_eq!(raw, Some(vec![1.0, -1.0, 0.0]));
         assert!(entries[&Contender::Features].classifier_source(2_000_001, Scale::Common).is_none());
-        assert!(Baselines::new(&graph, None, &mut random).unwrap().features.is_none());
+        assert!(Baselines::new(&graph, None, true, &mut random).unwrap().features.is_none());
     }
 }

@@ -26,6 +26,8 @@ mod task;
 
 mod error;
 
+mod memory;
+
 mod split;
 
 mod scaling;
@@ -67,6 +69,7 @@ pub use error::EvaluateError;
 pub use files::evaluate_run;
 pub use findings::findings;
 pub use link_prediction::LinkScores;
+pub use memory::{EvaluateLimits, EvaluateSize};
 pub use quality::{Quality, Spread};
 pub use reconstruction::PairScores;
 pub use scaling::Scale;
@@ -106,6 +109,9 @@ pub struct Scores {
     /// What the comparison means, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
+    /// What was left out because it does not fit into the limit of memory, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Scores embeddings of a graph, and baselines, on every task that is asked for.
@@ -139,7 +145,7 @@ pub fn evaluate(
     config.check_for(graph)?;
     check_embeddings(graph, embeddings)?;
     let tasks = config.tasks_for(graph);
-    let baselines = baselines(graph, embeddings, &tasks, seed)?;
+    let baselines = baselines(graph, embeddings, &tasks, config, seed)?;
     let mut entries = baselines.entries();
     entries.extend(embeddings.iter().map(|(&contender, &rows)| (contender, Entry::Rows(rows))));
     let mut scores = Scores { nodes: graph.num_nodes(), seed, ..Default::default() };
@@ -155,7 +161,19 @@ pub fn evaluate(
         scores.left_out.insert(Task::LinkPrediction, EvaluateError::NothingHeldOut.to_string());
     }
     scores.findings = findings(&scores);
+    scores.notes = notes(graph, config);
     Ok(scores)
+}
+
+/// What the limit of memory has left out.
+fn notes(graph: &Graph, config: &EvaluateConfig) -> Vec<String> {
+    let features = graph.features().is_some_and(|features| features.width() > 0);
+    let left_out = [
+        (!config.limits.smoothed && features, "features smoothed over the graph are"),
+        (!config.limits.untrained, "the model before training is"),
+    ];
+    let told = left_out.iter().filter(|(is_left_out, _)| *is_left_out);
+    told.map(|(_, what)| format!("{what} not scored: matrices of all nodes exceed the limit of memory")).collect()
 }
 
 /// The baselines; those made of features only where a task tells more than memory.
@@ -163,12 +181,14 @@ fn baselines<'a>(
     graph: &'a Graph,
     embeddings: &ByContender<Coordinates<'_>>,
     tasks: &[Task],
+    config: &EvaluateConfig,
     seed: Seed,
 ) -> Result<Baselines<'a>, EvaluateError> {
     let telling = tasks.iter().any(|&task| task != Task::Reconstruction);
     let stitched = embeddings.get(&Contender::L2g).or_else(|| embeddings.values().next());
     let dim = stitched.filter(|_| telling).map(|coordinates| coordinates.dim());
-    Baselines::new(graph, dim, &mut seed.stream(Stage::Evaluate, Stream::Baselines as u64))
+    let mut random = seed.stream(Stage::Evaluate, Stream::Baselines as u64);
+    Baselines::new(graph, dim, config.limits.smoothed, &mut random)
 }
 
 /// Scores all contenders on one task.

@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 
 use super::metis::{self, Metis};
 use super::{
-    Buffered, Fennel, GivenClusters, Graph, Louvain, Partition, PartitionError, PartitionTask, Partitioner,
+    Buffered, Fennel, GivenClusters, Graph, Louvain, Partition, PartitionError, PartitionSize, PartitionTask,
+    Partitioner,
 };
 use crate::memory;
 
@@ -135,10 +136,11 @@ impl PartitionMethod {
         let Self::Auto(metis) = self else { return self.clone() };
         // A directed graph is partitioned with every edge both ways.
         let entries = graph.num_directed_edges() * if graph.is_symmetric() { 1 } else { 2 };
-        let fits = metis::metis_bytes(graph.num_nodes(), entries) <= limit;
+        let size = PartitionSize { nodes: graph.num_nodes(), entries, directed: !graph.is_symmetric() };
+        let fits = self.memory_need(&size).most <= limit;
         match fits && metis::can_count(graph.num_nodes(), entries) {
             true => Self::Metis(metis.clone()),
-            false => Self::Buffered(Buffered::within(entries / 2, limit)),
+            false => Self::Buffered(Buffered::within(graph.num_nodes(), entries / 2, limit)),
         }
     }
 

@@ -33,6 +33,8 @@ mod files;
 
 mod loads;
 
+mod memory;
+
 mod merge;
 
 mod rows;
@@ -44,6 +46,7 @@ pub use fennel::Fennel;
 pub use files::{PartitionReport, read_partition, write_partition};
 pub use given::GivenClusters;
 pub use louvain::Louvain;
+pub use memory::PartitionSize;
 pub use metis::{Metis, metis_bytes};
 
 use std::borrow::Cow;

@@ -40,16 +40,15 @@ pub enum PipelineError {
     Damaged { path: PathBuf },
 
     /// The machine, the container or the limit of the process is too small.
-    #[error(
-        "embedding and alignment would take about {:.1} GiB of memory, and this process may use {:.1}",
-        gib(*needed),
-        gib(*there)
-    )]
-    Memory { needed: u64, there: u64 },
+    #[error("`{stage}` needs about {:.1} GiB of memory, and this process may use {:.1}", gib(*needed), gib(*there))]
+    Memory { stage: &'static str, needed: u64, there: u64, help: &'static str },
 
     /// The limit that the user has set is too small.
-    #[error("embedding and alignment would take about {needed} of memory, and the limit is {limit}")]
-    Limit { needed: ByteSize, limit: ByteSize },
+    #[error(
+        "`{stage}` needs about {needed} of memory, but the limit is {limit}; `--memory {needed}` would do",
+        needed = needed.rounded_up()
+    )]
+    Limit { stage: &'static str, needed: ByteSize, limit: ByteSize, help: &'static str },
 
     /// Parts of the graph cannot be aligned with each other.
     #[error("graph falls into parts: {groups} groups of patches share no nodes, and cannot be aligned")]

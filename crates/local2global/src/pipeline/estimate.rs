@@ -1,30 +1,41 @@
-//! About how much memory and disk a run takes.
+//! About how much memory, disk and time each stage takes.
 //!
-//! Everything follows from the size of the graph and the settings, before a patch is made: how
-//! many nodes a patch has, what training holds for the patches in flight, and what alignment
-//! holds for all of them.
+//! Everything follows from the size of the graph, the settings and the limit of memory (`shape.rs`).
+//! Each stage tells its own memory; what it leaves on disk is counted here.
+//!
+//! Memory is what the process allocates; mapped files do not count. A test compares it, and the
+//! disk, with what a run really takes, and asks for a factor of 1.5.
 
 use rayon::current_num_threads;
 use serde::Serialize;
 
-use super::PipelineError;
-use crate::align::{AlignMethod, centroid};
+use super::shape::Shape;
+use super::{PipelineError, PlannedStage, StageName};
 use crate::config::Config;
-use crate::embed::memory::PatchSize;
-use crate::graph::{Features, Graph};
-use crate::patch::{Cover, Landmarks};
+use crate::embed::{EmbedConfig, EmbedMethod};
+use crate::evaluate::Task;
+use crate::graph::Graph;
+use crate::memory::{BASE_BYTES, Need};
+use crate::patch::PatchReport;
 
-/// Up to about so many rows, alignment may decompose its matrix as a whole.
-const DENSE_ROWS: u64 = 3500;
+/// The record of a file in `stage.json`.
+const STAMPED_FILE_BYTES: u64 = 150;
 
-/// About the share of edges between clusters.
-const CUT_SHARE: f64 = 0.15;
-
-/// The program itself, and what it reads and writes through.
-const BASE_BYTES: u64 = 24 << 20;
+/// About how much a stage takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StageEstimate {
+    /// Memory at the peak, in bytes; mapped files do not count.
+    pub memory_bytes: u64,
+    /// Bytes of the files that it leaves.
+    pub disk_bytes: u64,
+    /// Bytes of the files that it needs meanwhile, besides.
+    pub temporary_bytes: u64,
+    /// Seconds that it would take now; 0 if it would be kept.
+    pub seconds: f64,
+}
 
 /// About how much a run takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
     /// Nodes of the graph.
     pub nodes: usize,
@@ -32,145 +43,234 @@ pub struct Estimate {
     pub patches: usize,
     /// Nodes of a usual patch.
     pub patch_nodes: usize,
-    /// Memory at the peak, in bytes.
+    /// Memory at the peak, in bytes: that of the stage that takes most.
     pub memory_bytes: u64,
-    /// The part of it that embedding and alignment take, besides the graph.
-    #[serde(skip)]
-    pub working_bytes: u64,
     /// Bytes of files that are mapped at the peak: they use free memory, and do without it.
     pub mapped_bytes: u64,
     /// Bytes of all files, as if every stage were done.
     pub written_bytes: u64,
+    /// The most bytes of temporary files at a time.
+    pub temporary_bytes: u64,
+    /// Seconds of the stages that would be done.
+    pub seconds: f64,
 }
 
 impl Estimate {
-    /// What a run takes, all settings filled in.
-    pub(super) fn of(config: &Config, graph: &Graph) -> Result<Self, PipelineError> {
-        let shape = Shape::of(config, graph)?;
-        let Shape { nodes, patches, patch_nodes, .. } = shape;
-        let graph_bytes = scaled_size(graph, nodes).graph_bytes();
-        let working_bytes = shape.training_bytes(config, graph).max(shape.aligning_bytes(config));
-        Ok(Self {
-            nodes,
-            patches,
-            patch_nodes,
-            // Reading a graph takes some 2.4 times its size.
-            memory_bytes: BASE_BYTES + (5 * graph_bytes / 2).max(graph_bytes + working_bytes),
-            working_bytes,
-            mapped_bytes: shape.patch_bytes().max(graph_bytes),
-            written_bytes: graph_bytes + shape.written_bytes(config.evaluate.full),
-        })
+    /// The stages together.
+    pub(super) fn of(needs: &Needs<'_>, stages: &[PlannedStage]) -> Self {
+        let shape = &needs.shape;
+        let over = |value: fn(&StageEstimate) -> u64| stages.iter().map(move |stage| value(&stage.estimate));
+        Self {
+            nodes: shape.graph.num_nodes,
+            patches: shape.patches,
+            patch_nodes: shape.patch_nodes,
+            memory_bytes: over(|stage| stage.memory_bytes).max().unwrap_or(0),
+            mapped_bytes: shape.graph_bytes.max(shape.copies as u64 * (12 + 4 * shape.dim as u64)),
+            written_bytes: over(|stage| stage.disk_bytes).sum(),
+            temporary_bytes: over(|stage| stage.temporary_bytes).max().unwrap_or(0),
+            seconds: stages.iter().map(|stage| stage.estimate.seconds).sum(),
+        }
     }
 }
 
-/// The sizes that everything follows from.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    nodes: usize,
-    dim: usize,
-    patches: usize,
-    patch_nodes: usize,
-    /// Pairs of patches that are aligned along.
-    patch_edges: u64,
+/// What all stages of a run take, settings filled in.
+pub(super) struct Needs<'a> {
+    pub(super) config: &'a Config,
+    pub(super) shape: Shape,
+    /// The limit that is set, without what the program itself takes.
+    room: u64,
 }
 
-impl Shape {
-    fn of(config: &Config, graph: &Graph) -> Result<Self, PipelineError> {
-        let Config { partition, patch, embed, .. } = config;
-        let bounds = patch.overlap_bounds(embed.dim)?;
-        let (nodes, dim) = (graph.num_nodes(), embed.dim);
-        let patches = partition.num_clusters(nodes, bounds.half_min())?;
-        let bounds = patch.bounds_within(dim, nodes / patches)?;
-        let landmarks = patch.landmarks.unwrap_or(Landmarks::NONE).count(nodes, patches);
-        // A patch takes about (l + u) / 4 nodes from each of its neighbours.
-        let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
-        let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
-        // And where edges are covered, one for each edge between clusters that is in no overlap.
-        let guests = (CUT_SHARE * graph.num_edges() as f64) as usize / patches;
-        let guests = match patch.cover.unwrap_or_default() {
-            Cover::Edges => guests,
-            Cover::Nodes => 0,
-            Cover::Auto => guests.min((Cover::MOST_GROWTH - 1) * (nodes / patches + borrowed)),
-        };
-        let patch_nodes = (nodes / patches + borrowed + guests + landmarks).min(nodes);
-        let patch_edges = (patch.degree * patches as f64 / 2.0).ceil() as u64;
-        Ok(Self { nodes, dim, patches, patch_nodes, patch_edges })
+impl<'a> Needs<'a> {
+    pub(super) fn of(
+        config: &'a Config,
+        graph: &Graph,
+        report: Option<&PatchReport>,
+    ) -> Result<Self, PipelineError> {
+        let shape = Shape::of(config, graph, report)?;
+        Ok(Self { config, shape, room: config.memory_room() })
     }
 
-    /// What training holds for the patches in flight, or for the whole graph.
-    fn training_bytes(&self, config: &Config, graph: &Graph) -> u64 {
-        let embedder = config.embed.embedder();
-        let bytes_for = |nodes: usize| embedder.memory_bytes(&scaled_size(graph, nodes), self.dim);
-        let in_flight = self.patches.min(current_num_threads()) as u64;
-        let mut training = in_flight * bytes_for(self.patch_nodes);
-        if config.embed.memory_bytes > 0 {
-            training = training.min(config.embed.memory_bytes);
-        }
-        match config.evaluate.full {
-            true => training.max(bytes_for(self.nodes)),
-            false => training,
-        }
+    /// The fewest bytes with which a stage can be done, by these settings.
+    pub(super) fn smallest(&self, stage: StageName) -> u64 {
+        let shape = &self.shape;
+        BASE_BYTES
+            + match stage {
+                // Whoever reads the graph tells what has to fit.
+                StageName::Graph => 0,
+                StageName::Partition => {
+                    self.config.partition.method.memory_need(&shape.partition_size()).most
+                }
+                StageName::Patch => self.patch_bytes(),
+                StageName::Embed => self.embed_bytes(1),
+                StageName::Align => {
+                    let late = self.late_bytes().unwrap_or(0).max(self.frame_bytes());
+                    shape.align_size().smallest_need(&self.config.align).max(late)
+                }
+                StageName::Evaluate => {
+                    let tasks = self.tasks();
+                    let least = shape.evaluate.smallest_need(&self.config.evaluate, &tasks);
+                    least.max(self.whole_bytes()).max(self.frame_bytes())
+                }
+            }
     }
 
-    /// The bytes of one rotation.
-    fn rotation_bytes(&self) -> u64 {
-        8 * self.dim as u64 * self.dim as u64
+    /// About how many bytes a stage takes within the limit.
+    pub(super) fn memory(&self, stage: StageName) -> u64 {
+        let shape = &self.shape;
+        BASE_BYTES
+            + match stage {
+                StageName::Graph => self.graph_memory(),
+                StageName::Partition => {
+                    let Need { about, .. } =
+                        self.config.partition.method.memory_need(&shape.partition_size());
+                    about
+                }
+                StageName::Patch => self.patch_bytes(),
+                StageName::Embed => self.embed_bytes(self.in_flight()),
+                StageName::Align => {
+                    let aligning = shape.align_size().memory_bytes(&self.config.align, self.room);
+                    aligning.max(self.late_bytes().unwrap_or(0)).max(self.frame_bytes())
+                }
+                StageName::Evaluate => {
+                    let scoring = shape.evaluate.memory_bytes(&self.config.evaluate, &self.tasks());
+                    scoring.max(self.whole_bytes()).max(self.frame_bytes())
+                }
+            }
     }
 
-    /// What alignment holds: the most of rotating, streaming the embedding, and refining.
-    fn aligning_bytes(&self, config: &Config) -> u64 {
-        let patches = self.patches as u64;
-        // Relative rotations, and some six tall matrices of the eigen-solver; a problem that is
-        // not large is decomposed as a whole.
-        let rows = patches * self.dim as u64;
-        let dense = if rows <= DENSE_ROWS { 32 * rows * rows } else { 0 };
-        let rotating = ((self.patch_edges + 6 * patches) * self.rotation_bytes()).max(dense);
-        // The transforms, in both precisions, and what the embeddings are streamed through.
-        let copies = self.patches * self.patch_nodes;
-        let streaming =
-            3 * patches * self.rotation_bytes() / 2 + centroid::streaming_bytes(copies, self.nodes, self.dim);
-        let refining = match config.align.method {
-            Some(AlignMethod::Procrustes | AlignMethod::Straighten) => self.refining_bytes(),
-            _ => 0,
-        };
-        rotating.max(streaming).max(refining)
+    pub(super) fn tasks(&self) -> Vec<Task> {
+        let size = &self.shape.evaluate;
+        let possible = [
+            (Task::Reconstruction, true),
+            (Task::LinkPrediction, size.held_out > 0),
+            (Task::Classification, size.classes > 0),
+        ];
+        let possible = possible.iter().filter(|(_, is)| *is).map(|&(task, _)| task);
+        self.config.evaluate.tasks.clone().unwrap_or_else(|| possible.collect())
     }
 
-    /// Generalised Procrustes has a centre for each shared node, and the copies of some patches.
-    fn refining_bytes(&self) -> u64 {
-        let own_nodes = self.nodes / self.patches;
-        let shared = self.nodes.min(self.patches * (self.patch_nodes - own_nodes)) as u64;
-        8 * self.dim as u64 * (shared + 16 * self.patch_nodes as u64)
+    /// Reading holds edges as they come and as rows; above the limit, edges go to disk.
+    fn graph_memory(&self) -> u64 {
+        let in_memory = 5 * self.shape.graph_bytes / 2;
+        in_memory.min(self.config.memory_limit().max(16 * self.shape.graph.num_nodes as u64))
     }
 
-    /// The files of all patches: nodes, weights and coordinates.
+    /// The edges do not fit into memory, and are sorted on disk.
+    fn spills(&self) -> bool {
+        3 * self.shape.graph_bytes > self.config.memory_limit()
+    }
+
+    /// Patches while they are made: nodes and weights of all copies, members of clusters, and who touches
+    /// whom.
     fn patch_bytes(&self) -> u64 {
-        self.patches as u64 * self.patch_nodes as u64 * (12 + 4 * self.dim as u64)
+        let (nodes, copies) = (self.shape.graph.num_nodes as u64, self.shape.copies as u64);
+        28 * copies + 20 * nodes
     }
 
-    /// All files but those of the graph.
-    fn written_bytes(&self, full: bool) -> u64 {
-        let (nodes, dim) = (self.nodes as u64, self.dim as u64);
-        let clusters = 4 * nodes;
-        let embeddings = 8 * dim * nodes + 4 * nodes;
-        // The whole graph at once, as it is trained and as it is scored.
-        let whole_graph = if full { 8 * dim * nodes } else { 0 };
-        clusters + self.patch_bytes() + embeddings + self.patches as u64 * self.rotation_bytes() + whole_graph
+    /// What training holds: the frame, and the patches in flight.
+    fn embed_bytes(&self, in_flight: u64) -> u64 {
+        let [held, making] = self.config.embed.frame_need(&self.shape.graph, self.shape.method);
+        let lists = 1200 * self.shape.patches as u64;
+        let training = held.most + lists + in_flight * self.training_bytes(self.shape.patch_nodes);
+        let training = training.max(held.most + lists + self.training_bytes(self.shape.largest_patch));
+        making.most.max(training)
     }
-}
 
-/// The size of a patch of so many nodes, if it is like the whole graph.
-fn scaled_size(graph: &Graph, patch_nodes: usize) -> PatchSize {
-    let share = patch_nodes as f64 / graph.num_nodes().max(1) as f64;
-    let scale = |count: usize| (count as f64 * share).ceil() as usize;
-    let entries = match graph.features() {
-        Some(Features::Sparse(sparse)) => Some(scale(sparse.values().len())),
-        _ => None,
-    };
-    PatchSize {
-        num_nodes: patch_nodes,
-        num_edges: scale(graph.num_directed_edges()),
-        num_features: graph.features().map(Features::width),
-        num_entries: entries,
+    /// What training a part of so many nodes takes.
+    fn training_bytes(&self, nodes: usize) -> u64 {
+        let embed = &self.config.embed;
+        let method = if embed.method == EmbedMethod::Auto { self.shape.method } else { embed.method };
+        let embedder = EmbedConfig { method, ..embed.clone() }.embedder();
+        let size = self.shape.graph.part(nodes);
+        if embed.has_common_frame(method) {
+            return embed.framed_bytes(&size, method, self.shape.graph.num_nodes);
+        }
+        embedder.memory_bytes(&size, embed.dim)
+    }
+
+    /// How many patches are trained at a time.
+    fn in_flight(&self) -> u64 {
+        let most = (self.shape.patches as u64 * u64::from(self.config.embed.runs))
+            .min(current_num_threads() as u64)
+            .max(1);
+        let [held, _] = self.config.embed.frame_need(&self.shape.graph, self.shape.method);
+        let limit = match self.config.embed.memory_bytes {
+            0 => self.room,
+            own => own.min(self.room),
+        };
+        let room = limit.saturating_sub(held.most);
+        most.min(room / self.training_bytes(self.shape.patch_nodes).max(1)).max(1)
+    }
+
+    /// The common frame, which later stages look into.
+    fn frame_bytes(&self) -> u64 {
+        self.config.embed.frame_need(&self.shape.graph, self.shape.method)[0].about
+    }
+
+    /// What patches learned, applied to the whole graph; it is part of the stage `align`.
+    pub(super) fn late_bytes(&self) -> Option<u64> {
+        self.config.embed.late_bytes(&self.shape.graph, self.shape.method, self.shape.patches)
+    }
+
+    /// Training on the whole graph, for comparison; it is part of the stage `evaluate`.
+    pub(super) fn whole_bytes(&self) -> u64 {
+        if self.config.evaluate.full { self.training_bytes(self.shape.graph.num_nodes) } else { 0 }
+    }
+
+    /// What a stage leaves on disk, and what it needs there meanwhile.
+    pub(super) fn disk(&self, stage: StageName) -> [u64; 2] {
+        let shape = &self.shape;
+        let (nodes, dim, patches) = (shape.graph.num_nodes as u64, shape.dim as u64, shape.patches as u64);
+        let (copies, links) = (shape.copies as u64, shape.links as u64);
+        match stage {
+            StageName::Graph => {
+                let edges = shape.graph.num_edges as u64 / 2;
+                let temporary = if self.spills() { (16 + if shape.weighted { 8 } else { 0 }) * edges } else { 0 };
+                [shape.graph_bytes + 1500, temporary]
+            }
+            StageName::Partition => [4 * nodes + 8 * patches + 800, 0],
+            StageName::Patch => {
+                let files = patches * (2 * (128 + STAMPED_FILE_BYTES) + 12);
+                [12 * copies + files + 40 * links + 2000, 0]
+            }
+            StageName::Embed => {
+                let epochs = u64::from(self.config.embed.training().epochs);
+                let trains = matches!(shape.method, EmbedMethod::Walks | EmbedMethod::Spectral);
+                let losses = if trains { 0 } else { 24 * epochs };
+                let files = patches * (128 + 3 * STAMPED_FILE_BYTES + 2200 + losses);
+                [4 * dim * copies + files + self.encoder_bytes() + self.frame_file_bytes() + 2000, 0]
+            }
+            StageName::Align => {
+                let motions = 8 * patches * dim * (dim + 1);
+                let record = 330 * links + 260 * patches + 25 * dim;
+                let size = shape.align_size();
+                [8 * dim * nodes + 4 * nodes + motions + record + 3000, size.temporary_bytes(&self.config.align, self.room)]
+            }
+            StageName::Evaluate => {
+                let untrained = shape.evaluate.untrained_bytes.filter(|_| self.config.evaluate.limits.untrained);
+                let untrained = untrained.map_or(0, |_| 4 * dim * nodes);
+                let full = if self.config.evaluate.full { 8 * dim * nodes } else { 0 };
+                [untrained + full + 700 + 650 * self.tasks().len() as u64, 0]
+            }
+        }
+    }
+
+    /// What patches keep of what they learned.
+    fn encoder_bytes(&self) -> u64 {
+        let learns = matches!(self.shape.method, EmbedMethod::Hops | EmbedMethod::Both);
+        let width = self.config.embed.basis.min(self.shape.graph.num_features.unwrap_or(0)) as u64;
+        let [dim, _] = self.shape.method.dims(self.shape.dim).map(|dim| dim as u64);
+        if learns { self.shape.patches as u64 * (4 * width * dim + 800) } else { 0 }
+    }
+
+    /// The file that all patches are sent.
+    fn frame_file_bytes(&self) -> u64 {
+        let [held, _] = self.config.embed.frame_need(&self.shape.graph, self.shape.method);
+        // The sums of steps of walks are made again from one of them.
+        match self.shape.method {
+            EmbedMethod::Walks | EmbedMethod::Both => 4 * self.shape.graph.num_nodes as u64 + held.about / 10,
+            _ => held.about,
+        }
     }
 }

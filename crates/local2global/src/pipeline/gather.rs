@@ -3,6 +3,7 @@
 use super::{GraphSource, Inputs, Pipeline, PipelineError, StageName, Stamp};
 use crate::config::Config;
 use crate::digest::Digest;
+use crate::evaluate::EvaluateLimits;
 use crate::graph::builtin::{self, GraphLocation};
 use crate::partition::PartitionMethod;
 
@@ -40,6 +41,9 @@ impl Pipeline<'_> {
             StageName::Align => inputs.add_settings("align", align),
             StageName::Evaluate => {
                 inputs.add_settings("evaluate", evaluate);
+                if evaluate.limits != EvaluateLimits::default() {
+                    inputs.add_settings("memory", &evaluate.limits);
+                }
                 if evaluate.full {
                     inputs.add_settings("embed", &embed);
                 }

@@ -26,13 +26,21 @@ mod gather;
 
 mod inputs;
 
+mod limits;
+
 mod lineage;
 
 mod lock;
 
+mod pace;
+
 mod plan;
 
+mod probe;
+
 mod settings;
+
+mod shape;
 
 mod stamp;
 
@@ -43,7 +51,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 pub use error::PipelineError;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, StageEstimate};
 pub use inputs::Inputs;
 pub use lineage::{check_lineage, check_sources, check_unchanged};
 pub use lock::{RunLock, Sharing};
@@ -201,11 +209,15 @@ impl<'a> Pipeline<'a> {
             match stage {
                 StageName::Graph => {
                     let graph = self.graph()?;
-                    self.settle_for(&graph)?;
-                    self.check_memory(&graph)?;
+                    self.config.settle_for(&graph)?;
+                    self.config.check_limit(&graph, None, &StageName::ALL)?;
                     self.config.write(&self.run.settings(), "run")?;
                 }
-                StageName::Patch => self.check_joined()?,
+                StageName::Patch => {
+                    self.check_joined()?;
+                    let later = [StageName::Embed, StageName::Align, StageName::Evaluate];
+                    self.config.check_limit(&self.graph()?, self.patch_report().as_ref(), &later)?;
+                }
                 _ => {}
             }
             told(&report);
@@ -272,7 +284,7 @@ impl<'a> Pipeline<'a> {
 
     /// Does one stage, from files to files; what else there is to tell about it.
     fn execute(&self, stage: StageName, progress: &dyn Progress) -> Result<String, PipelineError> {
-        let Config { seed, partition: clustering, patch, embed, align, .. } = &self.config;
+        let Config { seed, partition: clustering, patch, embed, .. } = &self.config;
         let run = self.run;
         match stage {
             StageName::Graph => self.read_graph(progress)?,
@@ -298,7 +310,7 @@ impl<'a> Pipeline<'a> {
                 }
             }
             StageName::Align => {
-                align_run(run, align, *seed, progress)?;
+                align_run(run, &self.config.align_within_memory(run.root()), *seed, progress)?;
                 self.finish_alignment()?;
             }
             StageName::Evaluate => drop(self.evaluate(progress)?),
@@ -344,6 +356,10 @@ impl<'a> Pipeline<'a> {
                 &read
             }
         };
+        // Refused before anything is written, if a later stage cannot be done.
+        let mut config = self.config.clone();
+        config.settle_for(&loaded.graph)?;
+        config.check_limit(&loaded.graph, None, &StageName::ALL)?;
         Ok(store::write_loaded(&self.run.graph(), loaded)?)
     }
 
@@ -404,7 +420,8 @@ impl<'a> Pipeline<'a> {
     fn embed_untrained(&self, frame: &Frame) -> Result<(), PipelineError> {
         let path = self.run.evaluation().embedding("untrained");
         let mark = self.run.evaluation().untrained_mark();
-        let untrained = if frame.is_common() { frame.untrained(&self.graph()?) } else { None };
+        let wanted = frame.is_common() && self.config.evaluate.limits.untrained;
+        let untrained = if wanted { frame.untrained(&self.graph()?) } else { None };
         match untrained {
             Some(coordinates) => {
                 write_json(&mark, &serde_json::json!({ "made_by": env!("CARGO_PKG_VERSION") }))?;

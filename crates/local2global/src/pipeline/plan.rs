@@ -4,7 +4,8 @@ use std::io;
 
 use serde::Serialize;
 
-use super::{Estimate, GraphSource, Pipeline, PipelineError, Reason, StageName};
+use super::estimate::Needs;
+use super::{Estimate, GraphSource, Pipeline, PipelineError, Reason, StageEstimate, StageName};
 use crate::graph::external::Workspace;
 use crate::graph::{Graph, builtin, store};
 use crate::progress::Progress;
@@ -17,8 +18,11 @@ pub struct Plan {
     pub stages: Vec<PlannedStage>,
     /// The method that splits the graph into clusters.
     pub partitioner: &'static str,
-    /// What it would take.
+    /// What the run would take as a whole.
     pub estimate: Estimate,
+    /// Why the run would be refused, if it would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// What a run would do about one stage.
@@ -28,6 +32,9 @@ pub struct PlannedStage {
     pub stage: StageName,
     /// Why it would be done; none if what is there would be kept.
     pub reason: Option<String>,
+    /// What it would take.
+    #[serde(flatten)]
+    pub estimate: StageEstimate,
 }
 
 impl Pipeline<'_> {
@@ -42,43 +49,67 @@ impl Pipeline<'_> {
         if root.exists() && !root.is_dir() {
             return Err(FileError::at("create", root)(io::ErrorKind::NotADirectory.into()).into());
         }
-        let mut stages: Vec<PlannedStage> = Vec::new();
-        let mut estimate = Estimate::default();
-        for stage in StageName::ALL {
-            let redone = stage.reads().iter().find(|earlier| {
-                stages.iter().any(|planned| planned.stage == **earlier && planned.reason.is_some())
-            });
-            let reason = match redone {
-                Some(earlier) => Some(Reason::After(earlier.name())),
-                None => self.check(stage, &self.inputs(stage)?).err(),
-            };
-            if stage == StageName::Graph {
-                estimate = self.estimate(reason.is_none(), progress)?;
+        let first = self.check(StageName::Graph, &self.inputs(StageName::Graph)?).err();
+        let opened;
+        let graph: &Graph = match self.source {
+            _ if first.is_none() => {
+                opened = store::open(&self.run.graph())?.0;
+                &opened
             }
-            stages.push(PlannedStage { stage, reason: reason.map(|reason| reason.to_string()) });
-        }
-        Ok(Plan { stages, partitioner: self.config.partition.method.name(), estimate })
-    }
-
-    fn estimate(&mut self, stored: bool, progress: &dyn Progress) -> Result<Estimate, PipelineError> {
-        if stored {
-            return self.settle_and_estimate(&store::open(&self.run.graph())?.0);
-        }
-        match self.source {
-            GraphSource::Memory(loaded) => self.settle_and_estimate(&loaded.graph),
+            GraphSource::Memory(loaded) => &loaded.graph,
             GraphSource::Settings(folders) => {
                 let config = &self.config.graph;
                 let input = config.graph_input();
                 let workspace = Workspace { limit: self.config.memory_limit(), ..Workspace::default() };
                 let loaded = builtin::open_within(input.names(), folders, config, &workspace, progress)?;
-                let loaded = loaded.hold_out(config.hold_out, self.config.seed)?;
-                self.settle_and_estimate(&loaded.graph)
+                opened = loaded.hold_out(config.hold_out, self.config.seed)?.graph;
+                &opened
             }
-        }
+        };
+        self.config.settle_for(graph)?;
+        let reasons = self.reasons(first)?;
+        self.plan_for(graph, &reasons)
     }
 
-    fn settle_and_estimate(&mut self, graph: &Graph) -> Result<Estimate, PipelineError> {
-        self.settle_for(graph)?;
-        Estimate::of(&self.config, graph)
+    /// Why each stage would be done.
+    fn reasons(&self, first: Option<Reason>) -> Result<Vec<(StageName, Option<Reason>)>, PipelineError> {
+        let mut reasons = vec![(StageName::Graph, first)];
+        for stage in StageName::ALL.into_iter().skip(1) {
+            let is_redone =
+                |earlier: &&StageName| reasons.iter().any(|(done, why)| done == *earlier && why.is_some());
+            let reason = match stage.reads().iter().find(is_redone) {
+                Some(earlier) => Some(Reason::After(earlier.name())),
+                None => self.check(stage, &self.inputs(stage)?).err(),
+            };
+            reasons.push((stage, reason));
+        }
+        Ok(reasons)
+    }
+
+    fn plan_for(
+        &self,
+        graph: &Graph,
+        reasons: &[(StageName, Option<Reason>)],
+    ) -> Result<Plan, PipelineError> {
+        let has_patches = reasons.iter().any(|(stage, why)| *stage == StageName::Patch && why.is_none());
+        let report = if has_patches { self.patch_report() } else { None };
+        let needs = Needs::of(&self.config, graph, report.as_ref())?;
+        let seconds = self.seconds(&needs, reasons);
+        let planned = |((stage, reason), seconds): (&(StageName, Option<Reason>), f64)| {
+            let [disk_bytes, temporary_bytes] = needs.disk(*stage);
+            let memory_bytes = needs.memory(*stage);
+            let estimate = StageEstimate { memory_bytes, disk_bytes, temporary_bytes, seconds };
+            PlannedStage { stage: *stage, reason: reason.as_ref().map(ToString::to_string), estimate }
+        };
+        let stages: Vec<PlannedStage> = reasons.iter().zip(seconds).map(planned).collect();
+        let done: Vec<StageName> =
+            reasons.iter().filter(|(_, why)| why.is_some()).map(|&(stage, _)| stage).collect();
+        let refused = self.config.check_limit(graph, report.as_ref(), &done).err();
+        Ok(Plan {
+            estimate: Estimate::of(&needs, &stages),
+            stages,
+            partitioner: self.config.partition.method.name(),
+            refused: refused.map(|error| error.to_string()),
+        })
     }
 }

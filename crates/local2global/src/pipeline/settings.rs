@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Estimate, GraphSource, Pipeline, PipelineError};
+use super::{GraphSource, Pipeline, PipelineError};
 use crate::align::{AlignFilesError, AlignMethod};
 use crate::config::Config;
 use crate::embed::EmbedMethod;
@@ -10,7 +10,6 @@ use crate::graph::Graph;
 use crate::graph::builtin::{self, GraphLocation};
 use crate::graph::input::{self, GraphInput};
 use crate::graph::io::is_standard_input;
-use crate::memory::{self, ByteSize, TooSmall};
 use crate::partition::{NumClusters, PartitionMethod};
 use crate::patch::read_report;
 use crate::run_dir::FileError;
@@ -67,36 +66,6 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Fills in the settings that follow from the graph, and checks those that depend on it.
-    pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
-        self.config.settle_methods(graph);
-        let Config { memory, partition, patch, embed, evaluate, .. } = &mut self.config;
-        let bounds = patch.overlap_bounds(embed.dim)?;
-        let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
-        partition.method = match memory {
-            Some(limit) => partition.method.within(graph, limit.0),
-            None => partition.method.for_graph(graph),
-        };
-        if partition.size == NumClusters::Auto {
-            partition.size = NumClusters::Clusters(clusters);
-        }
-        Ok(evaluate.check_for(graph)?)
-    }
-
-    /// Checks that the machine has the memory that embedding and alignment are estimated to take,
-    /// or half of it: the estimate is rough. A limit that the user has set is kept to the letter. The
-    /// graph is mapped, and may be larger.
-    pub(super) fn check_memory(&self, graph: &Graph) -> Result<(), PipelineError> {
-        let config = Config { embed: self.config.embed_within_memory(), ..self.config.clone() };
-        let needed = Estimate::of(&config, graph)?.working_bytes;
-        if let Some(limit) = self.config.memory.filter(|limit| needed > limit.0) {
-            return Err(PipelineError::Limit { needed: ByteSize(needed.next_multiple_of(1 << 20)), limit });
-        }
-        match memory::machine_too_small_for(needed) {
-            Some(TooSmall { needed, there }) => Err(PipelineError::Memory { needed, there }),
-            None => Ok(()),
-        }
-    }
 
     /// Checks that all patches can be aligned, before any is trained.
     pub(super) fn check_joined(&self) -> Result<(), PipelineError> {
@@ -109,6 +78,20 @@ impl Pipeline<'_> {
 }
 
 impl Config {
+    /// Fills in the settings that follow from the graph and the limit of memory, and checks those that
+    /// depend on them.
+    pub(super) fn settle_for(&mut self, graph: &Graph) -> Result<(), PipelineError> {
+        self.settle_methods(graph);
+        let Self { partition, patch, embed, evaluate, .. } = self;
+        let bounds = patch.overlap_bounds(embed.dim)?;
+        let clusters = partition.num_clusters(graph.num_nodes(), bounds.half_min())?;
+        if partition.size == NumClusters::Auto {
+            partition.size = NumClusters::Clusters(clusters);
+        }
+        evaluate.check_for(graph)?;
+        self.settle_for_limit(graph)
+    }
+
     /// Fills in what follows from the method of embedding and the graph: how patches are trained,
     /// what they cover, which landmarks they share, and how they are aligned.
     pub(crate) fn settle_methods(&mut self, graph: &Graph) {

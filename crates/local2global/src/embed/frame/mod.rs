@@ -13,6 +13,8 @@ mod choices;
 
 mod file;
 
+mod memory;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ use super::walks::{WalkEmbedder, WalkFrame, WalkSettings};
 use super::{EmbedConfig, EmbedError, EmbedMethod, Embedder, FrameKind};
 use super::{command, given, spectral, trained};
 use crate::digest::Digest;
-use crate::graph::{Graph, NodeId};
+use crate::graph::Graph;
 use crate::partition::{Partition, undirected};
 use crate::patch::landmarks::landmarks;
 use crate::progress::Progress;
@@ -217,8 +219,8 @@ impl Maker<'_> {
 /// The digest of everything that a frame depends on.
 fn digest_of(sources: &Sources<'_>, config: &EmbedConfig, seed: Seed) -> String {
     let mut digest = Digest::default();
-    let all: Vec<NodeId> = sources.graph.nodes().collect();
-    digest.add_text(&super::digest::of_patch(sources.graph, &all, config, None, seed));
+    let all = sources.graph.nodes();
+    digest.add_text(&super::digest::of_patch(sources.graph, all, config, None, seed));
     digest.add_values(sources.clusters.map_or(&[][..], Partition::clusters));
     digest.to_string()
 }

@@ -26,7 +26,7 @@ use crate::graph::{Features, Graph, NodeId};
 /// Copies count at least so much, so that a node whose copies have no edges has a mean too.
 const LEAST_WEIGHT: f32 = 1e-3;
 /// Columns that are propagated at a time: a row of them is one or two lines of the cache.
-const COLUMNS_AT_ONCE: usize = 32;
+pub(in crate::embed) const COLUMNS_AT_ONCE: usize = 32;
 /// Rows that are projected at a time.
 const BLOCK_ROWS: usize = 8192;
 

@@ -52,7 +52,7 @@ use features::{FeatureMap, FeatureScaling, column_weights, scaled};
 use model::{Hops, HopsEncoder, HopsModel, with_popularity};
 
 /// The basis is made from at most so many rows.
-const BASIS_ROWS: usize = 20_000;
+pub(super) const BASIS_ROWS: usize = 20_000;
 
 /// What every patch is sent before it trains.
 #[derive(Clone, Debug, PartialEq)]
@@ -258,12 +258,7 @@ impl Embedder for HopsEmbedder {
     }
 
     fn memory_bytes(&self, size: &PatchSize, dim: usize) -> u64 {
-        let (nodes, edges) = (size.num_nodes as u64, size.num_edges as u64);
-        let width = self.settings.basis.min(size.num_features.unwrap_or(0)) as u64;
-        let inputs = 4 * nodes * width + size.dense_feature_bytes().min(size.graph_bytes());
-        let buffers = 4 * nodes * dim as u64 * 7;
-        let rows = 2 * (16 * nodes + 12 * edges) + 24 * edges;
-        let training = inputs + buffers + rows + 16 * width * dim as u64;
+        let training = training_bytes(size, self.settings.basis, dim);
         let own_basis = match self.frame {
             Some(_) => 0,
             None => {
@@ -274,6 +269,16 @@ impl Embedder for HopsEmbedder {
         };
         size.graph_bytes() + training.max(own_basis)
     }
+}
+
+/// About how many bytes training takes, without the graph of the patch and a basis of its own.
+pub(super) fn training_bytes(size: &PatchSize, basis: usize, dim: usize) -> u64 {
+    let (nodes, edges) = (size.num_nodes as u64, size.num_edges as u64);
+    let width = basis.min(size.num_features.unwrap_or(0)) as u64;
+    let inputs = 4 * nodes * width + size.dense_feature_bytes().min(size.graph_bytes());
+    let buffers = 4 * nodes * dim as u64 * 7;
+    let rows = 2 * (16 * nodes + 12 * edges) + 24 * edges;
+    inputs + buffers + rows + 16 * width * dim as u64
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl<'a> Job<'a> {
             nodes,
             num_runs: if embedder.is_random() { config.runs } else { 1 },
             bytes: embedder.memory_bytes(&PatchSize::new(graph, nodes), config.dim),
-            digest: digest::of_patch(graph, nodes, &config, frame.digest(), seed),
+            digest: digest::of_patch(graph, nodes.iter().copied(), &config, frame.digest(), seed),
             name,
             config,
             embedder,

@@ -60,9 +60,9 @@ pub struct EmbedSummary {
 ///
 /// # Panics
 /// If `only` names a patch that is not there.
-pub fn embed_patches(
+pub fn embed_patches<P: AsRef<[NodeId]>>(
     graph: &Graph,
-    patches: &[Vec<NodeId>],
+    patches: &[P],
     only: Option<&[usize]>,
     config: &EmbedConfig,
     seed: Seed,
@@ -81,9 +81,9 @@ pub fn embed_patches(
 ///
 /// # Panics
 /// As [`embed_patches`].
-pub fn embed_framed(
+pub fn embed_framed<P: AsRef<[NodeId]>>(
     graph: &Graph,
-    patches: &[Vec<NodeId>],
+    patches: &[P],
     only: Option<&[usize]>,
     (config, frame): (&EmbedConfig, &Frame),
     seed: Seed,
@@ -94,7 +94,7 @@ pub fn embed_framed(
     // Methods that read rows of the whole graph see edges in both directions.
     let graph = &*if config.reads_whole_rows() { undirected(graph) } else { Cow::Borrowed(graph) };
     let selected: Vec<usize> = only.map_or_else(|| (0..patches.len()).collect(), sorted);
-    let jobs = selected.iter().map(|&index| Job::new(graph, index, &patches[index], (config, frame), seed));
+    let jobs = selected.iter().map(|&index| Job::new(graph, index, patches[index].as_ref(), (config, frame), seed));
     let (kept, jobs): (Vec<_>, Vec<_>) = jobs.partition(|job| files::is_done(job, folder));
     if let Some(job) = jobs.iter().find(|job| config.memory_bytes > 0 && job.bytes > config.memory_bytes) {
         let (needed, limit) = (job.bytes.div_ceil(1 << 20), config.memory_bytes >> 20);

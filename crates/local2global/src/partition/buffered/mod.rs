@@ -45,6 +45,7 @@ use super::metis::{MetisGraph, thousandths};
 use super::rows::{GraphRows, Steps};
 use super::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::graph::{Graph, NodeIndex, Targets};
+use crate::memory::Need;
 use crate::seed::Stage;
 
 /// Groups are so small that a cluster of mean size holds this many or more.
@@ -64,6 +65,12 @@ const USUAL_BUFFER: [usize; 2] = [1 << 16, 1 << 25];
 
 /// About the bytes that an edge of the buffer takes at the peak, METIS included.
 const BUFFER_EDGE_BYTES: u64 = 128;
+
+/// The bytes that it usually takes.
+const USUAL_EDGE_BYTES: u64 = 80;
+
+/// The bytes that a node takes.
+const NODE_BYTES: u64 = 12;
 
 /// How unevenly METIS may split groups; the passes after it use what is left up to the limit.
 const IMBALANCE: f64 = 0.03;
@@ -102,15 +109,23 @@ impl Partitioner for Buffered {
 }
 
 impl Buffered {
-    /// The usual settings for a graph with so many edges, where `limit` bytes of memory may be used: a
-    /// smaller buffer if the usual one does not fit, but never below its lower bound.
-    pub fn within(num_edges: usize, limit: u64) -> Self {
+    /// The usual settings for a graph with so many nodes and edges, where `limit` bytes of memory may
+    /// be used: a smaller buffer if the usual one does not fit, but never below its lower bound.
+    pub fn within(num_nodes: usize, num_edges: usize, limit: u64) -> Self {
         let usual = Self::default();
-        let most = usize::try_from(limit / BUFFER_EDGE_BYTES).unwrap_or(usize::MAX).max(USUAL_BUFFER[0]);
+        let room = limit.saturating_sub(NODE_BYTES * num_nodes as u64) / BUFFER_EDGE_BYTES;
+        let most = usize::try_from(room).unwrap_or(usize::MAX).max(USUAL_BUFFER[0]);
         match usual.capacity(num_edges) <= most {
             true => usual,
             false => Self { buffer: Some(most), ..usual },
         }
+    }
+
+    /// About how many bytes a graph with so many nodes and edges takes, and at most.
+    pub(super) fn memory_need(&self, num_nodes: usize, num_edges: usize) -> Need {
+        let edges = self.capacity(num_edges).min(num_edges) as u64;
+        let need = Need { about: USUAL_EDGE_BYTES * edges, most: BUFFER_EDGE_BYTES * edges };
+        need.plus(NODE_BYTES * num_nodes as u64)
     }
 
     fn check(&self) -> Result<(), PartitionError> {
@@ -217,9 +232,9 @@ mod tests {
 
     #[test]
     fn a_small_limit_makes_the_buffer_small() {
-        assert_eq!(Buffered::within(1 << 30, u64::MAX), Buffered::default());
-        assert_eq!(Buffered::within(1 << 30, 1 << 30).buffer, Some(1 << 23));
-        assert_eq!(Buffered::within(1000, 0), Buffered::default());
+        assert_eq!(Buffered::within(1 << 20, 1 << 30, u64::MAX), Buffered::default());
+        assert_eq!(Buffered::within(1 << 20, 1 << 30, (1 << 30) + (12 << 20)).buffer, Some(1 << 23));
+        assert_eq!(Buffered::within(1000, 1000, 0), Buffered::default());
     }
 
     #[test]

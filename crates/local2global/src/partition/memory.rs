@@ -1,0 +1,63 @@
+//! How much memory a partitioner takes, told beforehand.
+
+use super::{PartitionMethod, metis_bytes};
+use crate::memory::Need;
+
+/// The counts on which the memory of a partitioner depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionSize {
+    /// The number of nodes.
+    pub nodes: usize,
+    /// The number of entries of all rows, every edge in both directions.
+    pub entries: usize,
+    /// Whether the graph has to be made undirected first.
+    pub directed: bool,
+}
+
+impl PartitionMethod {
+    /// About how many bytes the stage takes beside the mapped graph, and at most.
+    pub fn memory_need(&self, size: &PartitionSize) -> Need {
+        let (nodes, entries) = (size.nodes as u64, size.entries as u64);
+        let of_method = match self {
+            Self::Auto(_) | Self::Metis(_) => Need {
+                about: metis_about(nodes, entries),
+                most: metis_bytes(size.nodes, size.entries),
+            },
+            Self::Buffered(buffered) => buffered.memory_need(size.nodes, size.entries / 2),
+            // Clusters, and an order of nodes where it is not the natural one.
+            Self::Fennel(_) => Need::of(16 * nodes),
+            // The graph as a level, the next level, and labels.
+            Self::Louvain(_) => Need { about: 14 * entries + 40 * nodes, most: 26 * entries + 60 * nodes },
+            Self::Given(_) => Need::of(40 * nodes),
+        };
+        // Afterwards, clusters are split by component, merged and measured: clusters, their members,
+        // and a component for each node.
+        let measured = 28 * nodes;
+        let undirected = if size.directed { 8 * nodes + 16 * entries } else { 0 };
+        of_method.at_least(measured).plus(undirected)
+    }
+}
+
+/// What METIS usually takes. The more edges a node has, the less contracting the graph saves: 30
+/// bytes an entry with 7 entries a node, 54 to 84 with 20 (`benches/partition.rs`).
+fn metis_about(nodes: u64, entries: u64) -> u64 {
+    let degree = entries as f64 / nodes.max(1) as f64;
+    (entries as f64 * (13.0 + 2.5 * degree).clamp(25.0, 70.0)) as u64 + 12 * nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::{Buffered, Fennel, Metis};
+
+    #[test]
+    fn methods_that_stream_need_less() {
+        let size = PartitionSize { nodes: 1_000_000, entries: 20_000_000, directed: false };
+        let need = |method: PartitionMethod| method.memory_need(&size);
+        let metis = need(PartitionMethod::Metis(Metis::default()));
+        let buffered = need(PartitionMethod::Buffered(Buffered::default()));
+        let fennel = need(PartitionMethod::Fennel(Fennel::default()));
+        assert!(metis.about < metis.most);
+        assert!(buffered.most < metis.about / 4 && fennel.most < buffered.most);
+    }
+}

@@ -1,0 +1,230 @@
+//! About how long each stage takes.
+//!
+//! The work of a stage is counted in units of a few kernels, from the sizes of graph and patches, and
+//! multiplied by what a unit takes on this machine (`probe.rs`). The factors below were measured once
+//! per stage (`benchmarks/dry_run.py`). Where the folder has a stage that was done before on the same
+//! graph, its own seconds count instead, and of the patches only those that are missing.
+
+use rayon::current_num_threads;
+
+use super::estimate::Needs;
+use super::probe::Pace;
+use super::{Pipeline, Reason, StageName, Stamp};
+use crate::embed::{EmbedConfig, EmbedMethod};
+use crate::evaluate::Task;
+use crate::partition::PartitionMethod;
+use crate::run_dir::{EmbeddingFolder, patch_name, read_json};
+
+/// Work, in units of the kernels of the probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Work {
+    /// On one thread.
+    edges: f64,
+    /// On all threads.
+    parallel_edges: f64,
+    entries: f64,
+    flops: f64,
+    bytes: f64,
+    /// Files that are made.
+    files: f64,
+}
+
+/// Seconds to make a small file, with its record.
+const FILE_SECONDS: f64 = 4e-4;
+
+impl Work {
+    /// The seconds that it takes at this pace.
+    pub(super) fn seconds(&self, pace: &Pace) -> f64 {
+        let threads = current_num_threads().max(1) as f64;
+        let parallel =
+            self.parallel_edges * pace.edge + self.entries * pace.entry + self.flops * pace.flop;
+        self.edges * pace.edge + parallel / threads + self.bytes * pace.byte + self.files * FILE_SECONDS
+    }
+}
+
+impl Needs<'_> {
+    /// What a stage has to do.
+    pub(super) fn work(&self, stage: StageName) -> Work {
+        let shape = &self.shape;
+        let entries = shape.graph.num_edges as f64;
+        let (copies, patches) = (shape.copies as f64, shape.patches as f64);
+        let [disk, temporary] = self.disk(stage).map(|bytes| bytes as f64);
+        let bytes = disk + 2.0 * temporary;
+        match stage {
+            StageName::Graph => {
+                let features = shape.graph.num_entries.or(shape.graph.num_features).unwrap_or(0) as f64;
+                Work { edges: 8.0 * entries + 4.0 * features, bytes: 2.0 * bytes, files: 6.0, ..Work::default() }
+            }
+            StageName::Partition => {
+                let visits = match &self.config.partition.method {
+                    PartitionMethod::Auto(_) | PartitionMethod::Metis(_) => 40.0,
+                    PartitionMethod::Buffered(_) => 45.0,
+                    PartitionMethod::Fennel(fennel) => 3.0 * fennel.passes as f64,
+                    PartitionMethod::Louvain(_) => 40.0,
+                    PartitionMethod::Given(_) => 4.0,
+                };
+                Work { edges: visits * entries, bytes, files: 2.0, ..Work::default() }
+            }
+            StageName::Patch => Work {
+                edges: 4.0 * entries,
+                parallel_edges: 10.0 * entries + 20.0 * copies,
+                bytes,
+                files: 2.0 * patches,
+                ..Work::default()
+            },
+            StageName::Embed => self.embed_work(bytes),
+            StageName::Align => self.align_work(bytes),
+            StageName::Evaluate => self.evaluate_work(bytes),
+        }
+    }
+
+    /// Training of all patches, and the frame before it.
+    fn embed_work(&self, bytes: f64) -> Work {
+        let (shape, embed) = (&self.shape, &self.config.embed);
+        let patches = shape.patches as f64;
+        let part = shape.graph.part(shape.patch_nodes);
+        let mut work = patch_work(embed, shape.method, &part, shape.graph.num_nodes);
+        let times = patches * f64::from(embed.runs);
+        for count in [&mut work.parallel_edges, &mut work.entries, &mut work.flops] {
+            *count *= times;
+        }
+        let frame = embed.has_common_frame(shape.method) && shape.method != EmbedMethod::Hops;
+        if frame {
+            let clusters = embed.walk_clusters.unwrap_or((shape.graph.num_nodes / 5).min(1000)) as f64;
+            work.flops += 2.0 * 60.0 * clusters.powi(3);
+            work.parallel_edges += 30.0 * shape.graph.num_edges as f64;
+        }
+        work.parallel_edges += 10.0 * part.num_edges as f64 * times;
+        Work { bytes, files: 2.0 * patches, ..work }
+    }
+
+    /// Rotations, judging, refining and streaming; what patches learned, once more.
+    fn align_work(&self, bytes: f64) -> Work {
+        let (shape, align) = (&self.shape, &self.config.align);
+        let dim = shape.dim as f64;
+        let (links, rows, copies) = (shape.links as f64, shape.shared_rows as f64, shape.copies as f64);
+        let solutions = if align.judge { 2.0 } else { 1.0 };
+        let refined = copies - shape.graph.num_nodes as f64 + shape.shared_nodes as f64;
+        let refining = if align.refines() { solutions * 40.0 * refined * dim * dim } else { 0.0 };
+        let solving = solutions * (links * 400.0 * dim.powi(3) + 12.0 * rows * dim * dim);
+        let streaming = 4.0 * copies * dim * dim + 40.0 * copies * dim;
+        let late = self.late_bytes().map_or(0.0, |_| shape.graph.num_edges as f64 * 4.0 * dim);
+        let flops = refining + solving + streaming;
+        Work { flops, entries: late, parallel_edges: 10.0 * rows, bytes, files: 6.0, ..Work::default() }
+    }
+
+    /// Pairs of nodes, and classifiers.
+    fn evaluate_work(&self, bytes: f64) -> Work {
+        let (size, config) = (&self.shape.evaluate, &self.config.evaluate);
+        let dim = self.shape.dim as f64;
+        let contenders = 3.0 + f64::from(u8::from(size.features > 0)) * 2.0;
+        let mut work = Work { bytes, files: 2.0, ..Work::default() };
+        work.entries += 2.0 * size.nodes as f64 * dim;
+        for task in self.tasks() {
+            match task {
+                Task::Reconstruction | Task::LinkPrediction => {
+                    let pairs = (size.entries as f64 / 2.0).min(config.num_pairs() as f64);
+                    work.edges += 200.0 * pairs;
+                    work.entries += 8.0 * contenders * pairs * dim;
+                }
+                Task::Classification => {
+                    let nodes = (size.nodes as f64).min(config.num_labelled() as f64);
+                    let fits = contenders * config.num_splits(nodes as usize) as f64;
+                    let steps = 2.0 * 100.0 * config.train_share + 1.0;
+                    work.flops += fits * steps * nodes * 4.0 * dim * size.classes as f64;
+                }
+            }
+        }
+        work
+    }
+}
+
+/// The work of one run of one patch.
+fn patch_work(
+    embed: &EmbedConfig,
+    method: EmbedMethod,
+    part: &crate::embed::memory::PatchSize,
+    num_nodes: usize,
+) -> Work {
+    let (nodes, edges, dim) = (part.num_nodes as f64, part.num_edges as f64, embed.dim as f64);
+    let epochs = f64::from(embed.training().epochs);
+    let features = part.num_features.unwrap_or(0) as f64;
+    match method {
+        EmbedMethod::Spectral => {
+            let (columns, times) = (dim + 10.0, f64::from(embed.power_iterations) + 1.0);
+            let flops = 12.0 * times * nodes * columns * columns;
+            Work { entries: times * edges * columns, flops, ..Work::default() }
+        }
+        EmbedMethod::Hops | EmbedMethod::Auto => {
+            let width = features.min(embed.basis as f64);
+            let flops = epochs * 6.0 * nodes * width * dim;
+            Work { entries: epochs * 10.0 * edges * dim, flops, ..Work::default() }
+        }
+        EmbedMethod::Walks => {
+            let clusters = embed.walk_clusters.unwrap_or((num_nodes / 5).min(1000)) as f64;
+            let window = embed.window.unwrap_or(10) as f64;
+            let flops = 2.0 * nodes * clusters * dim + 60.0 * nodes * clusters;
+            Work { entries: window * edges * clusters, flops, ..Work::default() }
+        }
+        EmbedMethod::Both => {
+            let [hops, walks] = method.dims(embed.dim);
+            let of = |method, dim| patch_work(&EmbedConfig { dim, ..embed.clone() }, method, part, num_nodes);
+            let [a, b] = [of(EmbedMethod::Hops, hops), of(EmbedMethod::Walks, walks)];
+            Work { entries: a.entries + b.entries, flops: a.flops + b.flops, ..Work::default() }
+        }
+        EmbedMethod::Vgae | EmbedMethod::Gae | EmbedMethod::Dgi => {
+            let hidden = embed.hidden * dim;
+            let input = part.num_entries.map_or(nodes * features.max(1.0), |entries| entries as f64);
+            let entries = epochs * (4.0 * edges * (hidden + 2.0 * dim) + 4.0 * edges * dim + 3.0 * input * hidden);
+            Work { entries, flops: epochs * 12.0 * nodes * hidden * dim, ..Work::default() }
+        }
+        // Nobody knows what another program does.
+        EmbedMethod::Command | EmbedMethod::Given => Work::default(),
+    }
+}
+
+impl Pipeline<'_> {
+    /// The seconds that each stage would take; 0 for those that are kept.
+    pub(super) fn seconds(&self, needs: &Needs<'_>, reasons: &[(StageName, Option<Reason>)]) -> Vec<f64> {
+        if reasons.iter().all(|(_, reason)| reason.is_none()) {
+            return vec![0.0; reasons.len()];
+        }
+        let pace = Pace::probe(self.run.root());
+        let same_graph = reasons.iter().any(|(stage, why)| *stage == StageName::Graph && why.is_none());
+        let of_stage = |(stage, reason): &(StageName, Option<Reason>)| {
+            if reason.is_none() {
+                return 0.0;
+            }
+            let told = needs.work(*stage).seconds(&pace);
+            let before = Stamp::read(&stage.folder(self.run)).filter(|_| same_graph);
+            let unchanged = matches!(reason, Some(Reason::Damaged(_) | Reason::After(_) | Reason::Unfinished));
+            match (stage, before) {
+                (StageName::Embed, _) => self.embed_seconds(needs, told, reason.as_ref()),
+                (_, Some(stamp)) if unchanged && stamp.seconds > 0.0 => stamp.seconds,
+                _ => told,
+            }
+        };
+        reasons.iter().map(of_stage).collect()
+    }
+
+    /// Patches whose records are there are kept, if nothing they depend on has changed; the others take
+    /// as long as those did.
+    fn embed_seconds(&self, needs: &Needs<'_>, told: f64, reason: Option<&Reason>) -> f64 {
+        if !matches!(reason, Some(Reason::Unfinished | Reason::Damaged(_))) {
+            return told;
+        }
+        let folder: EmbeddingFolder = self.run.embeddings();
+        let seconds = |index: usize| {
+            let record: serde_json::Value = read_json(&folder.record(&patch_name(index))).ok()?;
+            record.get("seconds")?.as_f64()
+        };
+        let patches = needs.shape.patches;
+        let done: Vec<f64> = (0..patches).filter_map(seconds).collect();
+        if done.is_empty() {
+            return told;
+        }
+        let mean = done.iter().sum::<f64>() / done.len() as f64;
+        let threads = current_num_threads().min(patches).max(1) as f64;
+        mean * (patches - done.len().min(patches)) as f64 / threads
+    }
+}
