@@ -12,7 +12,7 @@ use crate::align::{AlignMethod, centroid};
 use crate::config::Config;
 use crate::embed::memory::PatchSize;
 use crate::graph::{Features, Graph};
-use crate::patch::{Cover, Landmarks};
+use crate::patch::Landmarks;
 
 /// Up to about so many rows, alignment may decompose its matrix as a whole.
 const DENSE_ROWS: u64 = 3500;
@@ -85,13 +85,10 @@ impl Shape {
         // A patch takes about (l + u) / 4 nodes from each of its neighbours.
         let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
         let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
-        // And where edges are covered, one for each edge between clusters that is in no overlap.
+        // And where edges are covered, one for each edge between clusters that is in no overlap, as
+        // far as the budget reaches.
         let guests = (CUT_SHARE * graph.num_edges() as f64) as usize / patches;
-        let guests = match patch.cover.unwrap_or_default() {
-            Cover::Edges => guests,
-            Cover::Nodes => 0,
-            Cover::Auto => guests.min((Cover::MOST_GROWTH - 1) * (nodes / patches + borrowed)),
-        };
+        let guests = guests.min(patch.most_guests(nodes) / patches);
         let patch_nodes = (nodes / patches + borrowed + guests + landmarks).min(nodes);
         let patch_edges = (patch.degree * patches as f64 / 2.0).ceil() as u64;
         Ok(Self { nodes, dim, patches, patch_nodes, patch_edges })
