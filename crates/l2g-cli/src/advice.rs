@@ -91,6 +91,7 @@ mod tests {
             bridges: vec![],
             landmarks: 0,
             landmark_edges: vec![],
+            dropped_pairs: 0,
             cut: 0.0,
             balance: 1.0,
         }

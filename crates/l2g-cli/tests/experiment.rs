@@ -37,7 +37,7 @@ fn the_comparison_lies_in_the_folder_and_is_printed() {
     assert!(text(&output).contains("\nd = 4: full 0."), "{}", text(&output));
     let scores: Value = serde_json::from_slice(&fs::read(out.join("scores.json")).unwrap()).unwrap();
     assert_eq!((&scores["graph"], &scores["runs"]), (&"blocks.npz".into(), &2.into()));
-    assert_eq!((&scores["paper"]["cover"], &scores["ours"]["cover"]), (&"nodes".into(), &"auto".into()));
+    assert_eq!((&scores["paper"]["cover"], &scores["ours"]["cover"]), (&"nodes".into(), &"edges".into()));
     assert_eq!((&scores["rows"][0]["dim"], &scores["rows"][1]["dim"]), (&2.into(), &4.into()));
     let figure = fs::read_to_string(out.join("figure.svg")).unwrap();
     assert_eq!(figure.matches("class=\"point\"").count(), 2 * 5);

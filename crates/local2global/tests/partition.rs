@@ -195,7 +195,7 @@ fn clusters_stay_within_components_and_crumbs_are_packed() {
             for cluster in 0..found.num_clusters() as u32 {
                 let nodes = members.of(cluster);
                 let component = |node: usize| components.labels()[node] as usize;
-                let mut large: Vec<usize> = nodes.iter().map(|node| component(node.index())).collect();
+                let mut large: Vec<usize> = nodes.clone().map(|node| component(node.index())).collect();
                 large.retain(|&component| components.sizes()[component] >= min_size);
                 large.dedup();
                 // Crumbs that are too few for a cluster go with another one.

@@ -7,13 +7,16 @@ mod common;
 use common::{blocks, cora, data_set, on_threads, ring, scattered};
 use local2global::graph::component::Components;
 use local2global::graph::{Graph, NodeId};
+use local2global::memory::ByteSize;
 use local2global::partition::{
     ClusterGraph, Fennel, NumClusters, Partition, PartitionConfig, PartitionMethod, partition,
 };
 use local2global::patch::{
-    Cover, Landmarks, PatchConfig, PatchId, PatchReport, Patches, Sparsify, make_patches,
+    Cover, Landmarks, PatchConfig, PatchId, PatchReport, PatchTask, Patches, Sparsify, make_patch_files,
+    make_patches, write_patches,
 };
 use local2global::progress::Silent;
+use local2global::run_dir::RunDir;
 use local2global::seed::Seed;
 
 /// A graph, its clusters, and the settings to make patches with.
@@ -50,6 +53,7 @@ fn cases() -> Vec<Case> {
             min_overlap: Some(4 + seed as usize % 5),
             max_overlap: Some(9 + 2 * (seed as usize % 4)),
             cover: Some(if seed % 2 == 0 { Cover::Nodes } else { Cover::Edges }),
+            cover_budget: f64::INFINITY,
             sparsify: sparsify[seed as usize / 2 % 4],
             ..Default::default()
         };
@@ -73,7 +77,7 @@ fn patches_cover_all_nodes_and_contain_their_clusters() {
         let members = case.partition.members();
         for (index, patch) in patches.patches().iter().enumerate() {
             assert!(patch.nodes.is_sorted_by(|a, b| a < b), "seed {}", case.seed);
-            assert!(members.of(index as u32).iter().all(|&node| contains(&patch.nodes, node)));
+            assert!(members.of(index as u32).all(|node| contains(&patch.nodes, node)));
         }
         assert_eq!(report.node_cover.uncovered, 0, "seed {}", case.seed);
         assert!(report.is_sound());
@@ -287,7 +291,7 @@ fn of_the_paper(graph: &Graph, clusters: usize, degree: f64, overlap: [usize; 2]
     let partitioning = PartitionConfig { size, ..Default::default() };
     let found = partition(graph, &partitioning, half, Seed(1), &Silent).unwrap();
     let (_, paper) = make_patches(graph, &found, &config, 128, Seed(1), &Silent).unwrap();
-    let covering = PatchConfig { cover: Some(Cover::Edges), ..config };
+    let covering = PatchConfig { cover: Some(Cover::Edges), cover_budget: f64::INFINITY, ..config };
     let (_, covered) = make_patches(graph, &found, &covering, 128, Seed(1), &Silent).unwrap();
     for report in [&paper, &covered] {
         assert_eq!(report.patches, clusters);
@@ -320,20 +324,92 @@ fn the_settings_of_the_paper_work_on_amazon_photo() {
 }
 
 #[test]
-fn auto_covers_edges_where_patches_do_not_grow_too_much() {
-    let mut covered = [false; 2];
+fn guests_stay_within_their_budget_and_cover_the_more_the_more_there_are() {
+    let mut ended = [false; 2];
     for case in cases() {
-        let nodes_of = |cover| {
-            let config = PatchConfig { cover: Some(cover), ..case.config.clone() };
-            let (patches, _) =
-                make_patches(&case.graph, &case.partition, &config, 2, Seed(case.seed), &Silent).unwrap();
-            patches.patches().iter().map(|patch| patch.nodes.clone()).collect::<Vec<_>>()
+        let report_of = |cover, cover_budget| {
+            let config = PatchConfig { cover: Some(cover), cover_budget, ..case.config.clone() };
+            make_patches(&case.graph, &case.partition, &config, 2, Seed(case.seed), &Silent).unwrap().1
         };
-        let [plain, covering, auto] = [Cover::Nodes, Cover::Edges, Cover::Auto].map(nodes_of);
-        let count = |patches: &[Vec<NodeId>]| patches.iter().map(Vec::len).sum::<usize>();
-        let affordable = count(&covering) <= Cover::MOST_GROWTH * count(&plain);
-        covered[usize::from(affordable)] = true;
-        assert!(auto == if affordable { covering } else { plain }, "seed {}", case.seed);
+        let plain = report_of(Cover::Nodes, 0.25);
+        let mut lost = plain.edges_in_no_patch.count;
+        assert_eq!(report_of(Cover::Edges, 0.0), plain);
+        for budget in [0.05, 0.25, 1.0, f64::INFINITY] {
+            let report = report_of(Cover::Edges, budget);
+            let guests = report.node_cover.copies - plain.node_cover.copies;
+            assert!(guests as f64 <= budget * report.nodes as f64, "seed {}: {guests}", case.seed);
+            let left = report.edges_in_no_patch.count;
+            // Every guest brings an edge at least.
+            assert!(left + guests <= plain.edges_in_no_patch.count && left <= lost, "seed {}", case.seed);
+            lost = left;
+            ended[usize::from(lost == 0)] = true;
+            assert!(report.is_sound() && report.copies_in_words().ends_with("in no patch") == (lost > 0));
+        }
+        assert_eq!(lost, 0, "seed {}", case.seed);
     }
-    assert_eq!(covered, [true; 2], "both sides are tried");
+    assert_eq!(ended, [true; 2], "budgets that suffice, and budgets that do not");
+}
+
+#[test]
+fn a_graph_that_cuts_nine_edges_in_ten_has_bounded_copies() {
+    let graph = blocks(20_000, 1, 200_000, 1);
+    let labels = (0..20_000_u64).map(|node| (node.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u32 % 50);
+    let partition = Partition::from_labels(labels.collect());
+    let config = PatchConfig { min_overlap: Some(32), ..Default::default() };
+    let (_, report) = make_patches(&graph, &partition, &config, 8, Seed(1), &Silent).unwrap();
+    let plain = PatchConfig { cover: Some(Cover::Nodes), ..config };
+    let (_, without) = make_patches(&graph, &partition, &plain, 8, Seed(1), &Silent).unwrap();
+    assert!(report.cut > 0.9, "{}", report.cut);
+    assert_eq!(report.node_cover.copies, without.node_cover.copies + 5000);
+    assert!(report.copies() < 2.0 && report.edges_in_no_patch.share > 0.5);
+    let largest = report.sizes.iter().max().unwrap();
+    assert!(*largest < 2 * report.node_cover.copies / 50, "guests are spread over all patches");
+}
+
+#[test]
+fn patches_in_memory_and_on_disk_are_the_same_bytes() {
+    for case in cases().iter().take(8) {
+        let config = PatchConfig { landmarks: Some(Landmarks::Nodes(40)), ..case.config.clone() };
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| RunDir::new(folder.path().join(name)));
+        let seed = Seed(case.seed);
+        let (patches, report) =
+            make_patches(&case.graph, &case.partition, &config, 2, seed, &Silent).unwrap();
+        write_patches(&one, &patches, &report, &Silent).unwrap();
+        let (graph, partition) = (&case.graph, &case.partition);
+        let task = PatchTask { graph, partition, config: &config, dim: 2, seed, memory_limit: 64 << 20 };
+        assert_eq!(make_patch_files(&other, &task, &Silent).unwrap(), report);
+        let files = |run: &RunDir| {
+            let entries = std::fs::read_dir(run.patches()).unwrap().map(|entry| entry.unwrap());
+            let content =
+                |entry: std::fs::DirEntry| (entry.file_name(), std::fs::read(entry.path()).unwrap());
+            let mut files: Vec<_> = entries.map(content).collect();
+            files.sort();
+            files
+        };
+        assert!(files(&one) == files(&other), "seed {}", case.seed);
+    }
+}
+
+#[test]
+fn a_limit_that_is_too_small_is_refused_before_anything_is_written() {
+    let case = &cases()[1];
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::new(folder.path());
+    let task = PatchTask {
+        graph: &case.graph,
+        partition: &case.partition,
+        config: &case.config,
+        dim: 2,
+        seed: Seed(1),
+        memory_limit: 1 << 20,
+    };
+    let error = make_patch_files(&run, &task, &Silent).unwrap_err().to_string();
+    let needed = error.strip_prefix("making patches would take about ").unwrap();
+    let (needed, rest) = needed.split_once(' ').unwrap();
+    assert_eq!(rest, "of memory, and the limit is 1M");
+    assert!(!run.patches().exists());
+    // What it says would do does.
+    let memory_limit = needed.parse::<ByteSize>().unwrap().0;
+    make_patch_files(&run, &PatchTask { memory_limit, ..task }, &Silent).unwrap();
 }

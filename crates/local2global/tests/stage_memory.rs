@@ -90,7 +90,15 @@ fn stages_take_what_is_said_on_three_graphs() {
     let cases = [
         ("spectral", vec![input("blocks.npz"), "embed.method=spectral".into(), "embed.dim=32".into()]),
         ("walks", vec![input("points.npz"), "embed.dim=32".into()]),
-        ("hops", vec![input("words.npz"), "embed.epochs=3".into(), "embed.dim=64".into(), "graph.hold_out=0.1".into()]),
+        (
+            "hops",
+            vec![
+                input("words.npz"),
+                "embed.epochs=3".into(),
+                "embed.dim=64".into(),
+                "graph.hold_out=0.1".into(),
+            ],
+        ),
     ];
     let mut wrong = Vec::new();
     for (name, pairs) in cases {
@@ -105,11 +113,19 @@ fn stages_take_what_is_said_on_three_graphs() {
             let disk = ratio(planned.estimate.disk_bytes, written);
             println!(
                 "{name:10} {:10} memory {:>12} {:>12} {memory:.2}   disk {:>12} {:>12} {disk:.2}",
-                planned.stage.name(), planned.estimate.memory_bytes, peak, planned.estimate.disk_bytes, written
+                planned.stage.name(),
+                planned.estimate.memory_bytes,
+                peak,
+                planned.estimate.disk_bytes,
+                written
             );
             let metis = planned.stage == StageName::Partition;
-            if !metis && !(0.67..1.5).contains(&memory) { wrong.push(format!("{name} {} memory {memory:.2}", planned.stage.name())); }
-            if !(0.67..1.5).contains(&disk) { wrong.push(format!("{name} {} disk {disk:.2}", planned.stage.name())); }
+            if !metis && !(0.67..1.5).contains(&memory) {
+                wrong.push(format!("{name} {} memory {memory:.2}", planned.stage.name()));
+            }
+            if !(0.67..1.5).contains(&disk) {
+                wrong.push(format!("{name} {} disk {disk:.2}", planned.stage.name()));
+            }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

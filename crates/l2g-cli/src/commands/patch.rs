@@ -7,7 +7,7 @@ use clap::Args;
 use local2global::config::Config;
 use local2global::partition::read_partition;
 use local2global::patch::{
-    Cover, Landmarks, PatchConfig, PatchReport, Sparsify, make_patches, write_patches,
+    Cover, Landmarks, PatchConfig, PatchReport, PatchTask, Sparsify, make_patch_files,
 };
 use local2global::pipeline::StageName;
 
@@ -50,7 +50,8 @@ impl DimArgs {
 ///
 /// Of the clusters that touch, some pairs are joined, K for each cluster on average. Then every
 /// cluster takes nodes from those it is joined with, so that joined patches share at least L nodes,
-/// by which they are aligned later. With `--cover edges` every edge of the graph lies in some patch.
+/// by which they are aligned later. With `--cover edges` nodes that bring edges which would lie in no
+/// patch become guests, up to `patch.cover_budget` of all nodes.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g patch runs/cora --min-overlap 129 --max-overlap 256\n  \
     l2g patch runs/web --dim 64 --degree 5 --cover nodes --json")]
@@ -95,12 +96,10 @@ fn parse_landmarks(text: &str) -> Result<Landmarks, String> {
 
 choice! {
     CoverArg for Cover {
-        /// Every edge lies in some patch
+        /// Edges lie in some patch, as far as the budget of guests reaches
         Edges,
         /// Every node lies in some patch, as in the paper
         Nodes,
-        /// Edges, unless patches would hold more than twice the nodes for it
-        Auto,
     }
 }
 
@@ -128,9 +127,15 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
     work.config.patch.landmarks.get_or_insert(usual);
     work.prepare()?;
     let Config { patch: config, embed, seed, .. } = &work.config;
-    let (patches, report) =
-        make_patches(&graph, &clusters, config, embed.dim, *seed, &context.progress).with_context(failed)?;
-    write_patches(&work.run, &patches, &report, &context.progress).with_context(failed)?;
+    let task = PatchTask {
+        graph: &graph,
+        partition: &clusters,
+        config,
+        dim: embed.dim,
+        seed: *seed,
+        memory_limit: work.config.memory_limit(),
+    };
+    let report = make_patch_files(&work.run, &task, &context.progress).with_context(failed)?;
     work.finish(&[], context)?;
     let record = Record::new(&report, &args.run, context);
     context.output.show(&record, &rows(&record))
@@ -179,6 +184,13 @@ fn rows(record: &Record<'_, PatchReport>) -> Vec<(&'static str, String)> {
             "landmarks",
             format!("{nodes} nodes that every patch holds, which join {edges} more pairs"),
         ));
+    }
+    if report.dropped_pairs > 0 {
+        let text = format!(
+            "{} pairs of clusters that hardly touch were not considered",
+            grouped(report.dropped_pairs)
+        );
+        rows.push(("dropped", text));
     }
     rows.extend(advice::on_sizes(report, "l2g partition --clusters 1").map(|advice| ("advice", advice)));
     rows.extend(record.cost.rows());

@@ -101,7 +101,8 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     }
     context.check_commands(&pipeline.config)?;
     let reports = pipeline.run(&context.progress, |report| {
-        let line = format!("{:9}  {}", report.stage.name(), outcome(report));
+        let note = report.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
+        let line = format!("{:9}  {}{note}", report.stage.name(), outcome(report));
         context.progress.tell(&line, "stage", report);
     })?;
     let mut exported = Vec::new();

@@ -9,16 +9,13 @@ use rayon::prelude::*;
 
 /// A growing set of integers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct IdSet {
+pub struct IdSet {
     words: Vec<u64>,
 }
 
 impl IdSet {
     /// The members of several lists, all below `bound`, collected on all threads.
-    pub(crate) fn of_lists<'a>(
-        lists: impl IndexedParallelIterator<Item = &'a [[u32; 2]]>,
-        bound: usize,
-    ) -> Self {
+    pub fn of_lists<'a>(lists: impl IndexedParallelIterator<Item = &'a [[u32; 2]]>, bound: usize) -> Self {
         let shared: Vec<AtomicU64> = (0..bound.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         lists.for_each(|list| {
             for &id in list.iter().flatten() {
@@ -34,7 +31,7 @@ impl IdSet {
 
     /// Adds a member.
     #[inline]
-    pub(crate) fn insert(&mut self, id: usize) {
+    pub fn insert(&mut self, id: usize) {
         let word = id / 64;
         if word >= self.words.len() {
             self.words.resize((word + 1).next_power_of_two(), 0);
@@ -43,18 +40,18 @@ impl IdSet {
     }
 
     /// The bytes that it would take to hold a member.
-    pub(crate) fn bytes_for(id: u64) -> u64 {
+    pub fn bytes_for(id: u64) -> u64 {
         // The vector doubles, and has its old half beside the new one while it does.
         (id / 64 + 1).next_power_of_two() * 12
     }
 
     /// All members, ascending.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
+    pub fn iter(&self) -> impl Iterator<Item = u64> {
         members(&self.words)
     }
 
     /// The members with their ranks.
-    pub(crate) fn into_ranks(self) -> Ranks {
+    pub fn into_ranks(self) -> Ranks {
         let mut before = Vec::with_capacity(self.words.len());
         let mut count = 0;
         for word in &self.words {
@@ -67,7 +64,7 @@ impl IdSet {
 
 /// A set of fewer than 2³² integers that knows how many of them are smaller than a given one.
 #[derive(Clone, Debug)]
-pub(crate) struct Ranks {
+pub struct Ranks {
     words: Vec<u64>,
     /// The number of members in the words before each.
     before: Vec<u32>,
@@ -76,25 +73,25 @@ pub(crate) struct Ranks {
 
 impl Ranks {
     /// The number of members.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// One more than the largest member; 0 if there is none.
-    pub(crate) fn bound(&self) -> usize {
+    pub fn bound(&self) -> usize {
         let last = self.words.iter().rposition(|&word| word != 0);
         last.map_or(0, |word| 64 * (word + 1) - self.words[word].leading_zeros() as usize)
     }
 
     /// Whether an integer is a member.
     #[inline]
-    pub(crate) fn contains(&self, id: usize) -> bool {
+    pub fn contains(&self, id: usize) -> bool {
         self.words.get(id / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)
     }
 
     /// The number of members that are smaller.
     #[inline]
-    pub(crate) fn rank(&self, id: usize) -> usize {
+    pub fn rank(&self, id: usize) -> usize {
         let (word, bit) = (id / 64, 1_u64 << (id % 64));
         match self.words.get(word) {
             Some(bits) => self.before[word] as usize + (bits & (bit - 1)).count_ones() as usize,
@@ -103,7 +100,7 @@ impl Ranks {
     }
 
     /// All members, ascending.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
+    pub fn iter(&self) -> impl Iterator<Item = u64> {
         members(&self.words)
     }
 }

@@ -13,6 +13,8 @@
 
 mod targets;
 
+mod node_lists;
+
 pub mod ids;
 
 pub mod table;
@@ -25,7 +27,8 @@ pub mod edge_list;
 
 mod digest;
 
-mod id_set;
+#[doc(hidden)]
+pub mod id_set;
 
 pub mod builder;
 
@@ -64,6 +67,7 @@ pub use features::Features;
 pub use held_out::HeldOut;
 pub use ids::{NodeIds, StringTable};
 pub use labels::Labels;
+pub use node_lists::NodeLists;
 pub use targets::{Neighbors, NodeIndex, Targets};
 
 use crate::buffer::Buffer;

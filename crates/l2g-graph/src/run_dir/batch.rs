@@ -53,15 +53,31 @@ impl FileBatch {
         progress: &dyn Progress,
         write: impl Fn(usize, &mut BufWriter<File>) -> io::Result<()> + Sync,
     ) -> Result<Self, BatchError> {
+        let alone = names.into_iter().map(|name| [name]).collect();
+        Self::write_groups(folder, alone, progress, |index, [file]| write(index, file))
+    }
+
+    /// As [`FileBatch::write`] for groups of files that are written at the same time, such as the
+    /// two of a patch. Progress counts groups.
+    ///
+    /// # Errors
+    /// As [`FileBatch::write`].
+    pub fn write_groups<const FILES: usize>(
+        folder: &Path,
+        groups: Vec<[String; FILES]>,
+        progress: &dyn Progress,
+        write: impl Fn(usize, [&mut BufWriter<File>; FILES]) -> io::Result<()> + Sync,
+    ) -> Result<Self, BatchError> {
         fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
         let written = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempdir_in(folder)
             .map_err(FileError::at("write in", folder))?;
-        let batch = Self { folder: folder.to_owned(), names, written };
-        batch.names.par_iter().enumerate().try_for_each(|(index, name)| {
+        let batch = Self { folder: folder.to_owned(), names: groups.into_flattened(), written };
+        batch.names.par_chunks_exact(FILES).enumerate().try_for_each(|(index, names)| {
             go_on(progress)?;
-            batch.fill(name, |file| write(index, file))?;
+            let names: &[String; FILES] = names.try_into().expect("chunks have the length of a group");
+            batch.fill(names, |files| write(index, files))?;
             progress.advance(1);
             Ok::<_, BatchError>(())
         })?;
@@ -69,18 +85,21 @@ impl FileBatch {
         Ok(batch)
     }
 
-    fn fill(
+    /// Writes a group of files; an error names the first of them.
+    fn fill<const FILES: usize>(
         &self,
-        name: &str,
-        write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+        names: &[String; FILES],
+        write: impl FnOnce([&mut BufWriter<File>; FILES]) -> io::Result<()>,
     ) -> Result<(), FileError> {
-        let path = self.written.path().join(name);
-        let filled = File::create_new(&path).and_then(|file| {
-            let mut sink = BufWriter::new(file);
-            write(&mut sink)?;
-            sink.flush()
-        });
-        filled.map_err(FileError::at("write", &self.folder.join(name)))
+        let mut sinks = Vec::with_capacity(FILES);
+        for name in names {
+            let created = File::create_new(self.written.path().join(name));
+            sinks.push(BufWriter::new(created.map_err(FileError::at("write", &self.folder.join(name)))?));
+        }
+        let mut sinks: [BufWriter<File>; FILES] =
+            sinks.try_into().unwrap_or_else(|_| unreachable!("there is a sink for each name"));
+        let filled = write(sinks.each_mut()).and_then(|()| sinks.iter_mut().try_for_each(Write::flush));
+        filled.map_err(FileError::at("write", &self.folder.join(&names[0])))
     }
 
     /// Fsyncs all files, several at a time.

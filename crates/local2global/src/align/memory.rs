@@ -117,7 +117,8 @@ impl AlignSize {
         let tall = 8 * 8 * size * patches as u64;
         let rows = (patches * self.dim) as u64;
         // A problem that is not large is decomposed as a whole.
-        let is_dense = rows <= 256 || (patches * patches) as f64 <= 60.0 * (2.0 * links as f64 / patches.max(1) as f64 + 1.5);
+        let is_dense = rows <= 256
+            || (patches * patches) as f64 <= 60.0 * (2.0 * links as f64 / patches.max(1) as f64 + 1.5);
         let dense = if is_dense { 32 * rows * rows } else { 0 };
         self.measuring_bytes(levels) + blocks + tall.max(dense)
     }
@@ -191,7 +192,8 @@ impl AlignSize {
 
     /// How many blocks of nodes are streamed at a time, within a limit.
     pub(super) fn blocks_at_once(&self, limit: u64) -> usize {
-        let fixed = self.held_bytes() + 8 * self.shared_rows as u64 + 2 * self.motions() + 4 * self.nodes as u64;
+        let fixed =
+            self.held_bytes() + 8 * self.shared_rows as u64 + 2 * self.motions() + 4 * self.nodes as u64;
         let most = limit.saturating_sub(fixed) / self.streaming_bytes(1).max(1);
         centroid::blocks_at_once().min(usize::try_from(most).unwrap_or(usize::MAX)).max(1)
     }

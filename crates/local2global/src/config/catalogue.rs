@@ -184,6 +184,7 @@ mod tests {
             "above 0, at most 1000" => &["0", "1001", "inf"],
             "0 to 8" => &["-1", "9"],
             "true or false" => &["1", "maybe"],
+            "a number from 0, or inf" => &["-0.1", "nan"],
             "a whole number from 0" => &["-1", "0.5"],
             "from embed.dim + 1" => &["128"],
             "from patch.min_overlap" => &["199"],

@@ -162,13 +162,18 @@ pub(super) const SETTINGS: &[Setting] = &[
     choice(
         "patch.cover",
         &[
-            ("edges", "every edge lies in some patch, so that it is trained on"),
+            ("edges", "edges lie in some patch, so that they are trained on, as far as patch.cover_budget reaches"),
             ("nodes", "every node lies in some patch, as in the paper"),
-            ("auto", "edges, unless patches would hold more than twice the nodes for it"),
         ],
         "What the patches together must hold.",
     )
-    .or("edges; auto for hops and both, nodes for walks"),
+    .or("edges; nodes for walks"),
+    setting(
+        "patch.cover_budget",
+        "a number from 0, or inf",
+        "For `edges`: how many nodes become guests of other patches to bring edges that would lie in no \
+         patch, at most, as a share of all nodes. Those that bring most come first. `inf` covers every edge.",
+    ),
     choice(
         "patch.sparsify",
         &[

@@ -94,7 +94,7 @@ fn some_nodes(graph: &Graph, clusters: Option<&Partition>, seed: Seed) -> Vec<No
         if nodes.len() + members.of(cluster).len() > MAX_NODES && !nodes.is_empty() {
             break;
         }
-        nodes.extend_from_slice(members.of(cluster));
+        nodes.extend(members.of(cluster));
     }
     nodes.sort_unstable();
     nodes

@@ -211,15 +211,13 @@ impl EmbedConfig {
         }
     }
 
-    /// What the patches of a graph should cover, unless told otherwise: every edge, so that some
-    /// model sees it. With a common frame patches see edges that leave them, and covering is a gain
-    /// for `hops` that must not cost too much, and none for walks.
+    /// What the patches of a graph should cover, unless told otherwise: edges, so that some model
+    /// sees them. With a common frame walks lead out of the patch, and see them anyway.
     pub fn usual_cover(&self, graph: &Graph) -> Cover {
         let method = self.method.for_graph(graph);
         match (method, self.has_common_frame(method)) {
             (EmbedMethod::Walks, true) => Cover::Nodes,
-            (_, true) => Cover::Auto,
-            (_, false) => Cover::Edges,
+            _ => Cover::Edges,
         }
     }
 

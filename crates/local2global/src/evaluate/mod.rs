@@ -173,7 +173,8 @@ fn notes(graph: &Graph, config: &EvaluateConfig) -> Vec<String> {
         (!config.limits.untrained, "the model before training is"),
     ];
     let told = left_out.iter().filter(|(is_left_out, _)| *is_left_out);
-    told.map(|(_, what)| format!("{what} not scored: matrices of all nodes exceed the limit of memory")).collect()
+    told.map(|(_, what)| format!("{what} not scored: matrices of all nodes exceed the limit of memory"))
+        .collect()
 }
 
 /// The baselines; those made of features only where a task tells more than memory.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClusterGraph, Partition, PartitionError, undirected};
+use super::cluster_graph::cut_entries;
+use super::{Partition, PartitionError, pieces, undirected};
 use crate::graph::Graph;
 use crate::graph::component::Components;
 use crate::npy;
@@ -32,7 +33,7 @@ impl PartitionReport {
     pub fn of(graph: &Graph, partition: &Partition) -> Self {
         let graph = undirected(graph);
         let entries = graph.num_directed_edges();
-        let cut_entries = ClusterGraph::of(&graph, partition).cut_entries();
+        let cut_entries = cut_entries(&graph, partition);
         Self {
             clusters: partition.num_clusters(),
             sizes: partition.sizes().to_vec(),
@@ -50,13 +51,10 @@ fn packed_nodes(graph: &Graph, partition: &Partition) -> usize {
     if components.len() == 1 {
         return 0;
     }
-    let mut pieces: Vec<(u32, u32)> =
-        partition.clusters().iter().copied().zip(components.labels().iter().copied()).collect();
-    pieces.sort_unstable();
     let mut largest = vec![0; partition.num_clusters()];
-    for piece in pieces.chunk_by(|a, b| a == b) {
-        let most: &mut usize = &mut largest[piece[0].0 as usize];
-        *most = (*most).max(piece.len());
+    for piece in pieces(partition, &components) {
+        let most: &mut usize = &mut largest[piece.cluster as usize];
+        *most = (*most).max(piece.size);
     }
     graph.num_nodes() - largest.iter().sum::<usize>()
 }

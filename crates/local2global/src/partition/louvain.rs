@@ -173,9 +173,8 @@ impl Level {
         let mut touched = Vec::new();
         for group in 0..groups.num_clusters() as u32 {
             // What stays inside, loops of earlier levels included, only counts as degree.
-            let mut inside: f64 =
-                members.of(group).iter().map(|node| self.degrees[node.index()]).sum::<f64>();
-            for (to, weight) in members.of(group).iter().flat_map(|node| self.row(node.0 as u32)) {
+            let mut inside: f64 = members.of(group).map(|node| self.degrees[node.index()]).sum::<f64>();
+            for (to, weight) in members.of(group).flat_map(|node| self.row(node.0 as u32)) {
                 let other = groups.clusters()[to as usize];
                 if other == group {
                     continue;

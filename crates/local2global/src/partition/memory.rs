@@ -19,10 +19,9 @@ impl PartitionMethod {
     pub fn memory_need(&self, size: &PartitionSize) -> Need {
         let (nodes, entries) = (size.nodes as u64, size.entries as u64);
         let of_method = match self {
-            Self::Auto(_) | Self::Metis(_) => Need {
-                about: metis_about(nodes, entries),
-                most: metis_bytes(size.nodes, size.entries),
-            },
+            Self::Auto(_) | Self::Metis(_) => {
+                Need { about: metis_about(nodes, entries), most: metis_bytes(size.nodes, size.entries) }
+            }
             Self::Buffered(buffered) => buffered.memory_need(size.nodes, size.entries / 2),
             // Clusters, and an order of nodes where it is not the natural one.
             Self::Fennel(_) => Need::of(16 * nodes),

@@ -55,8 +55,8 @@ use std::path::PathBuf;
 use crate::graph::component::Components;
 use crate::graph::edge_list::EdgeChunk;
 use crate::graph::io::ReadError;
-use crate::graph::{BuildOptions, EdgeList, Graph, NodeId, NodeIndex, Targets, build};
-use crate::linalg::grouping::Grouped;
+use crate::graph::{BuildOptions, EdgeList, Graph, Neighbors, NodeId, NodeIndex, NodeLists, Targets, build};
+use crate::linalg::grouping::group_offsets;
 use crate::npy::NpyError;
 use crate::progress::{Progress, Silent};
 use crate::run_dir::FileError;
@@ -226,9 +226,7 @@ impl Partition {
 
     /// The nodes of each cluster, ascending.
     pub fn members(&self) -> Members {
-        let clusters = self.clusters.iter().enumerate();
-        let nodes = clusters.map(|(node, &cluster)| (cluster as usize, NodeId::new(node)));
-        Members(Grouped::new(self.num_clusters(), nodes))
+        Members(NodeLists::by_group(self.num_clusters(), &self.clusters))
     }
 }
 
@@ -243,12 +241,12 @@ fn ranks(labels: &[u32]) -> Vec<u32> {
 
 /// The nodes of all clusters, one cluster after the other.
 #[derive(Clone, Debug)]
-pub struct Members(Grouped<NodeId>);
+pub struct Members(NodeLists);
 
 impl Members {
     /// The nodes of one cluster, ascending.
-    pub fn of(&self, cluster: u32) -> &[NodeId] {
-        self.0.group(cluster as usize)
+    pub fn of(&self, cluster: u32) -> Neighbors<'_> {
+        self.0.list(cluster as usize)
     }
 }
 
@@ -305,13 +303,37 @@ fn split_by_component(graph: &Graph, partition: Partition) -> Partition {
     if components.len() == 1 {
         return partition;
     }
-    let pairs: Vec<(u32, u32)> =
-        partition.clusters().iter().copied().zip(components.labels().iter().copied()).collect();
-    let mut distinct = pairs.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let label = |pair| distinct.binary_search(pair).expect("every pair is among the distinct ones") as u32;
-    Partition::from_labels(pairs.iter().map(label).collect())
+    let pieces = pieces(&partition, &components);
+    // Pieces come by cluster, so that one of a cluster is found among few.
+    let firsts = group_offsets(partition.num_clusters(), pieces.iter().map(|piece| piece.cluster as usize));
+    let mut labels = partition.clusters;
+    for (label, &component) in labels.iter_mut().zip(components.labels()) {
+        let own = firsts[*label as usize]..firsts[*label as usize + 1];
+        let place = pieces[own.clone()].binary_search_by_key(&component, |piece| piece.component);
+        *label = (own.start + place.expect("every node lies in a piece")) as u32;
+    }
+    Partition::from_labels(labels)
+}
+
+/// The nodes of one cluster in one component.
+struct Piece {
+    cluster: u32,
+    component: u32,
+    size: usize,
+}
+
+/// The pieces of all clusters, by cluster and component; memory by their number, and that of the
+/// members of clusters.
+fn pieces(partition: &Partition, components: &Components) -> Vec<Piece> {
+    let members = partition.members();
+    let mut pieces = Vec::new();
+    for cluster in 0..partition.num_clusters() as u32 {
+        let mut found: Vec<u32> = members.of(cluster).map(|node| components.labels()[node.index()]).collect();
+        found.sort_unstable();
+        let alike = found.chunk_by(|a, b| a == b);
+        pieces.extend(alike.map(|part| Piece { cluster, component: part[0], size: part.len() }));
+    }
+    pieces
 }
 
 /// The graph itself, or, if it is directed, the undirected graph with the same edges and features.
@@ -348,8 +370,8 @@ mod tests {
     #[test]
     fn members_are_listed_by_cluster() {
         let members = Partition::from_labels(vec![1, 0, 1]).members();
-        assert_eq!(members.of(0), [NodeId(1)]);
-        assert_eq!(members.of(1), [NodeId(0), NodeId(2)]);
+        assert!(members.of(0).eq([NodeId(1)]));
+        assert!(members.of(1).eq([NodeId(0), NodeId(2)]));
     }
 
     #[test]

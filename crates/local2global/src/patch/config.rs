@@ -9,18 +9,13 @@ use super::{Landmarks, OverlapBounds, PatchError, Sparsify};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cover {
-    /// Every edge lies in some patch, so that some model sees it.
+    /// Every edge lies in some patch, so that some model sees it, as far as the budget
+    /// [`PatchConfig::cover_budget`] reaches. Settings may say `auto` for it, as they once did.
     #[default]
+    #[serde(alias = "auto")]
     Edges,
     /// Every node lies in some patch, as in the paper.
     Nodes,
-    /// Edges, unless patches would hold more than twice the nodes for it; then nodes.
-    Auto,
-}
-
-impl Cover {
-    /// With [`Cover::Auto`], covering the edges may make the patches hold so many times the nodes.
-    pub const MOST_GROWTH: usize = 2;
 }
 
 /// The settings of the stage.
@@ -35,6 +30,9 @@ pub struct PatchConfig {
     pub max_overlap: Option<usize>,
     /// What the patches must cover. If not set, whoever runs the stage decides; edges by default.
     pub cover: Option<Cover>,
+    /// How many nodes become guests of other patches to cover edges, at most: a share of the nodes of
+    /// the graph, 0 or more. What they do not cover is counted.
+    pub cover_budget: f64,
     /// Which edges of the patch graph are kept.
     pub sparsify: Sparsify,
     /// Whether patches of components that no edge joins are joined through random nodes, so that
@@ -52,6 +50,7 @@ impl Default for PatchConfig {
             min_overlap: None,
             max_overlap: None,
             cover: None,
+            cover_budget: 0.25,
             sparsify: Sparsify::default(),
             bridge: true,
             landmarks: None,
@@ -117,13 +116,36 @@ impl PatchConfig {
     /// # Errors
     /// [`PatchError::Setting`] with the setting that makes no sense.
     pub fn check(&self, dim: usize) -> Result<(), PatchError> {
-        match self.degree >= 0.0 && self.degree.is_finite() {
-            true => self.overlap_bounds(dim).map(|_| ()),
-            false => Err(PatchError::Setting {
-                key: "degree",
-                found: self.degree.to_string(),
-                needed: "a number from 0".into(),
-            }),
+        let refused = |key: &'static str, found: f64| {
+            Err(PatchError::Setting { key, found: found.to_string(), needed: "a number from 0".into() })
+        };
+        if !(self.degree >= 0.0 && self.degree.is_finite()) {
+            return refused("degree", self.degree);
+        }
+        // Infinite is as good as any large number: all edges are covered.
+        if self.cover_budget.is_nan() || self.cover_budget < 0.0 {
+            return refused("cover_budget", self.cover_budget);
+        }
+        self.overlap_bounds(dim).map(|_| ())
+    }
+
+    /// How many guests a graph of so many nodes allows; none if only nodes are covered.
+    ///
+    /// # Examples
+    /// ```
+    /// use local2global::patch::{Cover, PatchConfig};
+    ///
+    /// let mut config = PatchConfig::default();
+    /// assert_eq!(config.most_guests(2485), 621);
+    /// config.cover_budget = f64::INFINITY;
+    /// assert_eq!(config.most_guests(2485), usize::MAX);
+    /// config.cover = Some(Cover::Nodes);
+    /// assert_eq!(config.most_guests(2485), 0);
+    /// ```
+    pub fn most_guests(&self, num_nodes: usize) -> usize {
+        match self.cover.unwrap_or_default() {
+            Cover::Edges => (self.cover_budget * num_nodes as f64) as usize,
+            Cover::Nodes => 0,
         }
     }
 }
@@ -147,6 +169,22 @@ mod tests {
         assert_eq!(error, "setting `patch.min_overlap` is 16; needed at least 17 to align in 16 dimensions");
         let crossed = PatchConfig { min_overlap: Some(9), max_overlap: Some(8), ..Default::default() };
         assert!(crossed.overlap_bounds(2).unwrap_err().to_string().contains("at least min_overlap, 9"));
+    }
+
+    #[test]
+    fn a_budget_is_a_number_from_0() {
+        let checked = |cover_budget| PatchConfig { cover_budget, ..Default::default() }.check(2);
+        assert!([0.0, 0.25, 7.0, f64::INFINITY].into_iter().all(|budget| checked(budget).is_ok()));
+        let error = checked(-0.5).unwrap_err().to_string();
+        assert_eq!(error, "setting `patch.cover_budget` is -0.5; needed a number from 0");
+        assert!(checked(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn auto_is_another_word_for_edges() {
+        let parsed: PatchConfig = serde_json::from_str(r#"{"cover": "auto"}"#).unwrap();
+        assert_eq!(parsed.cover, Some(Cover::Edges));
+        assert_eq!(serde_json::to_value(parsed).unwrap()["cover"], "edges");
     }
 
     #[test]

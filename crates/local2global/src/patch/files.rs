@@ -8,6 +8,7 @@
 //! 3-patches/patches.json             the report; written last, so that it vouches for the rest
 //! ```
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -17,7 +18,8 @@ use crate::graph::NodeId;
 use crate::npy;
 use crate::progress::Progress;
 use crate::run_dir::{
-    BatchError, FileBatch, PatchFiles, RunDir, patch_name, read_json, remove_patches, write_array, write_json,
+    BatchError, FileBatch, PatchFiles, PatchFolder, RunDir, patch_name, read_json, remove_patches,
+    write_array, write_json,
 };
 
 /// Writes patches, patch graph and report; removes what an earlier run left there.
@@ -31,28 +33,56 @@ pub fn write_patches(
     report: &PatchReport,
     progress: &dyn Progress,
 ) -> Result<(), PatchError> {
-    let folder = run.patches();
-    let names = (0..patches.num_patches()).map(patch_name);
-    let files: Vec<String> = names.flat_map(|name| folder.file_names(&name)).collect();
-    progress.begin("write patches", files.len() as u64, "files");
-    let batch = FileBatch::write(&folder, files, progress, |file, sink| {
-        let patch = &patches.patches()[file / 2];
-        let nodes: &[u64] = bytemuck::cast_slice(&patch.nodes);
-        match file % 2 {
-            0 => npy::write(sink, &[nodes.len()], nodes),
-            _ => npy::write(sink, &[patch.weights.len()], &patch.weights),
-        }
-    })?;
+    let of = |patch: usize| Cow::Borrowed(&patches.patches()[patch]);
+    let files = PatchesToBe::write(run, patches.num_patches(), progress, of)?;
     progress.end();
-    remove_patches(&folder)?;
-    batch.publish()?;
-    let pairs: Vec<u64> = patches.graph().edges().iter().flatten().map(|patch| patch.0.into()).collect();
-    write_array(&folder.patch_graph(), &[pairs.len() / 2, 2], &pairs)?;
-    if !patches.landmarks.is_empty() {
-        let landmarks: &[u64] = bytemuck::cast_slice(&patches.landmarks);
-        write_array(&folder.landmarks(), &[landmarks.len()], landmarks)?;
+    files.publish(patches.graph(), patches.landmarks(), report)
+}
+
+/// The files of all patches, complete, but not under their names yet.
+pub(super) struct PatchesToBe {
+    folder: PatchFolder,
+    files: FileBatch,
+}
+
+impl PatchesToBe {
+    /// Writes each patch as soon as it is there; `patch_of` is called on several threads, and what it
+    /// gives is forgotten when it is written. Progress goes on: the caller ends it.
+    pub(super) fn write<'a>(
+        run: &RunDir,
+        num_patches: usize,
+        progress: &dyn Progress,
+        patch_of: impl Fn(usize) -> Cow<'a, Patch> + Sync,
+    ) -> Result<Self, PatchError> {
+        let folder = run.patches();
+        let names: Vec<[String; 2]> =
+            (0..num_patches).map(|patch| folder.file_names(&patch_name(patch))).collect();
+        progress.begin("write patches", num_patches as u64, "patches");
+        let files = FileBatch::write_groups(&folder, names, progress, |patch, [nodes, weights]| {
+            let patch = patch_of(patch);
+            npy::write::<u64>(nodes, &[patch.nodes.len()], bytemuck::cast_slice(&patch.nodes))?;
+            npy::write(weights, &[patch.weights.len()], &patch.weights)
+        })?;
+        Ok(Self { folder, files })
     }
-    Ok(write_json(&folder.report(), report)?)
+
+    /// Removes what an earlier run left, and gives the files their names; then comes the rest.
+    pub(super) fn publish(
+        self,
+        graph: &PatchGraph,
+        landmarks: &[NodeId],
+        report: &PatchReport,
+    ) -> Result<(), PatchError> {
+        let Self { folder, files } = self;
+        remove_patches(&folder)?;
+        files.publish()?;
+        let pairs: Vec<u64> = graph.edges().iter().flatten().map(|patch| patch.0.into()).collect();
+        write_array(&folder.patch_graph(), &[pairs.len() / 2, 2], &pairs)?;
+        if !landmarks.is_empty() {
+            write_array::<u64>(&folder.landmarks(), &[landmarks.len()], bytemuck::cast_slice(landmarks))?;
+        }
+        Ok(write_json(&folder.report(), report)?)
+    }
 }
 
 impl From<BatchError> for PatchError {

@@ -160,13 +160,6 @@ pub(super) fn landmark_edges(patch_graph: &PatchGraph) -> Vec<[PatchId; 2]> {
     star.filter(|edge| patch_graph.edges().binary_search(edge).is_err()).collect()
 }
 
-/// Adds the landmarks to the nodes of a patch; both ascending.
-pub(super) fn add_to(nodes: &mut Vec<NodeId>, landmarks: &[NodeId]) {
-    nodes.extend_from_slice(landmarks);
-    nodes.sort_unstable();
-    nodes.dedup();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@
 //! the paper would loop for ever; here growth goes on from a random unused node of `j`.
 //!
 //! Cost: one pass over the edges to find the borders, then the rows of the nodes taken;
-//! memory by the nodes taken and, for each thread, 4 bytes a patch. Patch `i` draws from
+//! memory 4 bytes a node taken and, for each thread, 4 bytes a patch. Patch `i` draws from
 //! its own generator, so it does not depend on threads.
 
 use rand::seq::SliceRandom;
@@ -21,14 +21,17 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::{OverlapBounds, PatchGraph, PatchId};
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, NodeId, NodeLists};
 use crate::partition::{Members, Partition};
 use crate::seed::{Seed, Stage};
+
+/// So many patches grow before what they took is put with the rest.
+const PATCHES_AT_ONCE: usize = 1 << 10;
 
 /// Marks a cluster that the patch at hand is not joined with.
 const NOT_JOINED: u32 = u32::MAX;
 
-/// The nodes of all patches, each list ascending.
+/// The nodes that each patch takes from other clusters, ascending.
 ///
 /// `bounds` are those of what is taken from each cluster, which must have at least `half_min()`
 /// nodes where it has neighbours.
@@ -39,20 +42,28 @@ pub fn grow_all(
     patch_graph: &PatchGraph,
     bounds: &[OverlapBounds],
     seed: Seed,
-) -> Vec<Vec<NodeId>> {
+) -> NodeLists {
     let neighbors = patch_graph.neighbors();
     let growth = Growth { graph, partition, members, bounds };
-    neighbors
-        .par_iter()
-        .enumerate()
-        .map_init(
-            || vec![NOT_JOINED; neighbors.len()],
-            |slots, (patch, joined)| {
-                let mut random = seed.stream(Stage::Overlap, patch as u64);
-                growth.grow(PatchId(patch as u32), joined, slots, &mut random)
-            },
-        )
-        .collect()
+    let mut lists = NodeLists::new(graph.num_nodes());
+    for (group, joined) in neighbors.chunks(PATCHES_AT_ONCE).enumerate() {
+        let first = group * PATCHES_AT_ONCE;
+        let grown: Vec<Vec<NodeId>> = joined
+            .par_iter()
+            .enumerate()
+            .map_init(
+                || vec![NOT_JOINED; neighbors.len()],
+                |slots, (index, joined)| {
+                    let patch = first + index;
+                    let mut random = seed.stream(Stage::Overlap, patch as u64);
+                    growth.grow(PatchId(patch as u32), joined, slots, &mut random)
+                },
+            )
+            .collect();
+        grown.into_iter().for_each(|taken| lists.push(taken));
+    }
+    lists.shrink();
+    lists
 }
 
 /// What all patches grow from.
@@ -71,24 +82,24 @@ impl Growth<'_> {
         slots: &mut [u32],
         random: &mut ChaCha8Rng,
     ) -> Vec<NodeId> {
-        let mut nodes = self.members.of(patch.0).to_vec();
-        if joined.is_empty() {
-            return nodes;
-        }
+        let mut taken = Vec::new();
         joined.iter().zip(0..).for_each(|(other, slot)| slots[other.index()] = slot);
-        let borders = self.borders(&nodes, joined.len(), slots);
+        let borders = self.borders(patch, joined.len(), slots);
         joined.iter().for_each(|other| slots[other.index()] = NOT_JOINED);
         for (&other, border) in joined.iter().zip(borders) {
-            nodes.extend(self.take(other, border, random));
+            taken.extend(self.take(other, border, random));
         }
-        nodes.sort_unstable();
-        nodes
+        taken.sort_unstable();
+        taken
     }
 
-    /// For each joined cluster its nodes with a neighbour among `nodes`, ascending.
-    fn borders(&self, nodes: &[NodeId], num_joined: usize, slots: &[u32]) -> Vec<Vec<NodeId>> {
+    /// For each joined cluster its nodes with a neighbour in the cluster of the patch, ascending.
+    fn borders(&self, patch: PatchId, num_joined: usize, slots: &[u32]) -> Vec<Vec<NodeId>> {
         let mut borders = vec![Vec::new(); num_joined];
-        for &node in nodes {
+        if num_joined == 0 {
+            return borders;
+        }
+        for node in self.members.of(patch.0) {
             for to in self.graph.neighbors(node) {
                 let slot = slots[self.partition.cluster_of(to) as usize];
                 if slot != NOT_JOINED {
@@ -133,7 +144,7 @@ impl Growth<'_> {
     }
 
     fn shuffled(&self, cluster: PatchId, random: &mut ChaCha8Rng) -> Vec<NodeId> {
-        let mut nodes = self.members.of(cluster.0).to_vec();
+        let mut nodes: Vec<NodeId> = self.members.of(cluster.0).collect();
         nodes.shuffle(random);
         nodes
     }
@@ -149,14 +160,17 @@ impl Growth<'_> {
 mod tests {
     use super::*;
     use crate::graph::{BuildOptions, EdgeList, build};
+    use crate::patch::lists::PatchLists;
 
     fn grown(edges: &[[u32; 2]], labels: Vec<u32>, bounds: [usize; 2], seed: u64) -> Vec<Vec<u64>> {
         let graph = build(EdgeList::from_pairs(edges.to_vec()), labels.len(), &BuildOptions::default()).graph;
         let partition = Partition::from_labels(labels);
         let patch_graph = PatchGraph::new(2, [[PatchId(0), PatchId(1)]]);
         let bounds = [OverlapBounds { min: bounds[0], max: bounds[1] }; 2];
-        let patches = grow_all(&graph, &partition, &partition.members(), &patch_graph, &bounds, Seed(seed));
-        patches.iter().map(|nodes| nodes.iter().map(|node| node.0).collect()).collect()
+        let further = grow_all(&graph, &partition, &partition.members(), &patch_graph, &bounds, Seed(seed));
+        let lists = PatchLists::new(&partition, partition.members(), further);
+        let nodes = |patch| lists.nodes_of(patch).iter().map(|node| node.0).collect();
+        (0..2).map(nodes).collect()
     }
 
     #[test]

@@ -226,7 +226,8 @@ impl<'a> Needs<'a> {
         match stage {
             StageName::Graph => {
                 let edges = shape.graph.num_edges as u64 / 2;
-                let temporary = if self.spills() { (16 + if shape.weighted { 8 } else { 0 }) * edges } else { 0 };
+                let temporary =
+                    if self.spills() { (16 + if shape.weighted { 8 } else { 0 }) * edges } else { 0 };
                 [shape.graph_bytes + 1500, temporary]
             }
             StageName::Partition => [4 * nodes + 8 * patches + 800, 0],
@@ -245,10 +246,14 @@ impl<'a> Needs<'a> {
                 let motions = 8 * patches * dim * (dim + 1);
                 let record = 330 * links + 260 * patches + 25 * dim;
                 let size = shape.align_size();
-                [8 * dim * nodes + 4 * nodes + motions + record + 3000, size.temporary_bytes(&self.config.align, self.room)]
+                [
+                    8 * dim * nodes + 4 * nodes + motions + record + 3000,
+                    size.temporary_bytes(&self.config.align, self.room),
+                ]
             }
             StageName::Evaluate => {
-                let untrained = shape.evaluate.untrained_bytes.filter(|_| self.config.evaluate.limits.untrained);
+                let untrained =
+                    shape.evaluate.untrained_bytes.filter(|_| self.config.evaluate.limits.untrained);
                 let untrained = untrained.map_or(0, |_| 4 * dim * nodes);
                 let full = if self.config.evaluate.full { 8 * dim * nodes } else { 0 };
                 [untrained + full + 700 + 650 * self.tasks().len() as u64, 0]

@@ -68,7 +68,7 @@ use crate::graph::load::Loaded;
 use crate::graph::{Graph, NodeId, builtin, store};
 use crate::npy;
 use crate::partition::{PartitionReport, partition, read_partition, write_partition};
-use crate::patch::{PatchError, make_patches, write_patches};
+use crate::patch::{PatchError, PatchTask, make_patch_files, read_report};
 use crate::progress::Progress;
 use crate::run_dir::{
     FileError, PatchFiles, RunDir, patch_name, patch_number, remove_unfinished, remove_work_folders,
@@ -142,6 +142,9 @@ pub struct StageReport {
     /// The method that was taken, where a stage may choose one by the size of the graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<&'static str>,
+    /// What is worth knowing before the next stage: how often patches hold the same nodes and edges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Where the graph comes from.
@@ -248,7 +251,11 @@ impl<'a> Pipeline<'a> {
         };
         let seconds = started.elapsed().as_secs_f64();
         let method = (stage == StageName::Partition).then(|| self.config.partition.method.name());
-        Ok(StageReport { stage, reason, seconds, method })
+        let note = match stage {
+            StageName::Patch => Some(read_report(self.run)?.copies_in_words()),
+            _ => None,
+        };
+        Ok(StageReport { stage, reason, seconds, method, note })
     }
 
     /// Notes that a stage was done with the settings of this pipeline, so that a later run
@@ -297,8 +304,15 @@ impl<'a> Pipeline<'a> {
             StageName::Patch => {
                 let graph = self.graph()?;
                 let clusters = read_partition(run, graph.num_nodes())?;
-                let (patches, report) = make_patches(&graph, &clusters, patch, embed.dim, *seed, progress)?;
-                write_patches(run, &patches, &report, progress)?;
+                let task = PatchTask {
+                    graph: &graph,
+                    partition: &clusters,
+                    config: patch,
+                    dim: embed.dim,
+                    seed: *seed,
+                    memory_limit: self.config.memory_limit(),
+                };
+                make_patch_files(run, &task, progress)?;
             }
             StageName::Embed => {
                 self.remove_unrecorded_embeddings()?;

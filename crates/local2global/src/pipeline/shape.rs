@@ -12,7 +12,7 @@ use crate::embed::memory::PatchSize;
 use crate::evaluate::EvaluateSize;
 use crate::graph::Graph;
 use crate::partition::PartitionSize;
-use crate::patch::{Cover, Landmarks, PatchReport};
+use crate::patch::{Landmarks, PatchReport};
 
 /// About the share of edges between clusters.
 const CUT_SHARE: f64 = 0.15;
@@ -103,13 +103,10 @@ impl Shape {
         // A patch takes about (l + u) / 4 nodes from each of its neighbours.
         let neighbors = patch.degree.min(patches.saturating_sub(1) as f64);
         let borrowed = (neighbors * (bounds.min + bounds.max) as f64 / 4.0) as usize;
-        // And where edges are covered, one for each edge between clusters that is in no overlap.
+        // And where edges are covered, one for each edge between clusters that is in no overlap, as far
+        // as the budget reaches.
         let guests = (CUT_SHARE * self.graph.num_edges as f64 / 2.0) as usize / patches;
-        let guests = match patch.cover.unwrap_or_default() {
-            Cover::Edges => guests,
-            Cover::Nodes => 0,
-            Cover::Auto => guests.min((Cover::MOST_GROWTH - 1) * (nodes / patches + borrowed)),
-        };
+        let guests = guests.min(patch.most_guests(nodes) / patches);
         let guests = if patches > 1 { guests } else { 0 };
         self.patches = patches;
         self.patch_nodes = (nodes / patches + borrowed + guests + landmarks).min(nodes);

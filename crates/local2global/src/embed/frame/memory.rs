@@ -53,7 +53,9 @@ impl EmbedConfig {
     fn trial_bytes(&self, graph: &PatchSize) -> u64 {
         let part = graph.part(graph.num_nodes.min(MAX_NODES));
         let sample = graph.part(graph.num_nodes.min(CENTRE_NODES)).graph_bytes();
-        2 * part.graph_bytes() + sample + self.untrained_bytes(&part, self.dim.min(part.num_features.unwrap_or(0)))
+        2 * part.graph_bytes()
+            + sample
+            + self.untrained_bytes(&part, self.dim.min(part.num_features.unwrap_or(0)))
     }
 
     /// All nodes of a graph before training, with a basis of so many directions.

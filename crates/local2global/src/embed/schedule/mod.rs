@@ -94,7 +94,8 @@ pub fn embed_framed<P: AsRef<[NodeId]>>(
     // Methods that read rows of the whole graph see edges in both directions.
     let graph = &*if config.reads_whole_rows() { undirected(graph) } else { Cow::Borrowed(graph) };
     let selected: Vec<usize> = only.map_or_else(|| (0..patches.len()).collect(), sorted);
-    let jobs = selected.iter().map(|&index| Job::new(graph, index, patches[index].as_ref(), (config, frame), seed));
+    let jobs =
+        selected.iter().map(|&index| Job::new(graph, index, patches[index].as_ref(), (config, frame), seed));
     let (kept, jobs): (Vec<_>, Vec<_>) = jobs.partition(|job| files::is_done(job, folder));
     if let Some(job) = jobs.iter().find(|job| config.memory_bytes > 0 && job.bytes > config.memory_bytes) {
         let (needed, limit) = (job.bytes.div_ceil(1 << 20), config.memory_bytes >> 20);

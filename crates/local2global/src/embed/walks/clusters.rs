@@ -5,7 +5,7 @@
 //! stay as they are, and if there are many more, neighbouring ones are joined. Cost: `O(m)`.
 
 use crate::graph::edge_list::EdgeChunk;
-use crate::graph::{BuildOptions, EdgeList, Graph, build};
+use crate::graph::{BuildOptions, EdgeList, Graph, NodeId, build};
 use crate::partition::{
     ClusterGraph, Metis, Partition, PartitionError, PartitionTask, Partitioner, undirected,
 };
@@ -81,10 +81,10 @@ fn split_all(
         if progress.is_cancelled() {
             return Err(PartitionError::Cancelled);
         }
-        let nodes = members.of(cluster);
+        let nodes: Vec<NodeId> = members.of(cluster).collect();
         let wanted = rounded(num_nodes + nodes.len()) - rounded(num_nodes);
         num_nodes += nodes.len();
-        let part = graph.topology_of(nodes).expect("the rows of a graph make a subgraph");
+        let part = graph.topology_of(&nodes).expect("the rows of a graph make a subgraph");
         let parts = split(&part, wanted.clamp(1, nodes.len()), seed.child(Stage::Partition, cluster.into()))?;
         for (&node, &label) in nodes.iter().zip(parts.clusters()) {
             labels[node.index()] = num_labels + label;
