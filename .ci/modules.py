@@ -24,7 +24,7 @@ MARKS = ("<!-- modules: drawn by .ci/modules.py --write -->", "<!-- modules end 
 
 # What comes later may use what comes earlier.
 ORDER = """
-    progress seed memory digest buffer npy run_dir linalg
+    progress seed memory disk positioned digest buffer npy run_dir linalg
     graph score partition patch embed align evaluate
     write generate export config pipeline experiment
 """.split()

@@ -1,6 +1,6 @@
 """A graph made within a limit of memory: seconds, peak, and the same bytes as without a limit.
 
-Generates a block model as a Parquet table, reads it with `l2g graph` without a limit and with
+Generates a block model as Parquet tables in a folder, reads them with `l2g graph` without a limit and with
 `--memory`, the second under a limit of the system (RLIMIT_DATA, as `prlimit --data` sets it) that is a
 fifth above, and compares all files. Needs Linux, Python and the built binary:
 
@@ -62,10 +62,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where to work; a temporary folder by default")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.out) as work:
-        graph = Path(work) / "graph.parquet"
+        graph = Path(work) / "edges"
         nodes = args.edges // 10
         kind = ["block-model", "--nodes", str(nodes), "--communities", str(max(nodes // 5000, 2))]
-        made = [*kind, "--mean-degree", "20", "--seed", "1", "--out", str(graph), "--quiet"]
+        made = [*kind, "--mean-degree", "20", "--seed", "1", "--out", str(graph), "--parts", "8", "--quiet"]
         subprocess.run([args.l2g, "generate", *made], check=True)
         free = read(args.l2g, graph, Path(work) / "free", None)
         within = read(args.l2g, graph, Path(work) / "within", args.memory)
