@@ -58,6 +58,20 @@ fn several_files_a_folder_and_a_pattern_are_read_as_one() {
 }
 
 #[test]
+fn what_a_killed_run_has_left_behind_is_removed() {
+    let run = Folder::new();
+    run.put("edges.txt", "0 1\n1 2\n");
+    for command in ["graph", "run"] {
+        let left = run.join("out/.work-graph-abc");
+        fs::create_dir_all(&left).unwrap();
+        fs::write(left.join("indices.npy"), "half").unwrap();
+        // The run fails later on, so small a graph it is.
+        run.l2g(&[command, "edges.txt", "--out", "out", "--quiet"]);
+        assert!(!left.exists(), "{command}");
+    }
+}
+
+#[test]
 fn files_that_do_not_agree_are_named() {
     let run = Folder::new();
     run.put("a.txt", "0 1\n1 2\n");

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -68,6 +68,40 @@ impl<T: Pod> Buffer<T> {
             Self::Owned(values) => values,
             _ => unreachable!("it was copied"),
         }
+    }
+}
+
+/// Values on their way into a file without a name, which is then mapped: so they take no memory.
+#[derive(Debug)]
+pub(crate) struct Spool<T> {
+    file: BufWriter<File>,
+    len: usize,
+    values: PhantomData<T>,
+}
+
+impl<T: Pod> Spool<T> {
+    /// A file in a folder.
+    pub(crate) fn new(folder: &Path) -> io::Result<Self> {
+        let file = BufWriter::with_capacity(1 << 20, tempfile::tempfile_in(folder)?);
+        Ok(Self { file, len: 0, values: PhantomData })
+    }
+
+    /// Appends values.
+    pub(crate) fn push(&mut self, values: &[T]) -> io::Result<()> {
+        self.len += values.len();
+        self.file.write_all(bytemuck::cast_slice(values))
+    }
+
+    /// All values, mapped.
+    pub(crate) fn finish(self) -> io::Result<Buffer<T>> {
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if self.len == 0 {
+            return Ok(Buffer::default());
+        }
+        // SAFETY: the file has no name, so nobody else can open it, and it is not written again.
+        #[expect(unsafe_code, reason = "memory-mapping a file cannot be checked by the compiler")]
+        let mapped = unsafe { MappedSlice::open(&file, 0, self.len)? };
+        Ok(Buffer::Mapped(mapped))
     }
 }
 
@@ -207,6 +241,17 @@ mod tests {
         let mapped = Buffer::Mapped(open::<u32>(&file_of(&[1, 2, 3]), 4, 2).unwrap());
         assert_eq!(mapped, Buffer::Owned(vec![2, 3]));
         assert_eq!(mapped.clone()[1], 3);
+    }
+
+    #[test]
+    fn spooled_values_are_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::<u32>::new(folder.path()).unwrap();
+        (0..5).for_each(|part| spool.push(&[part, 2 * part]).unwrap());
+        let values = spool.finish().unwrap();
+        assert!(matches!(values, Buffer::Mapped(_)));
+        assert_eq!(values[..], [0, 0, 1, 2, 2, 4, 3, 6, 4, 8]);
+        assert!(Spool::<u32>::new(folder.path()).unwrap().finish().unwrap().is_empty());
     }
 
     #[test]

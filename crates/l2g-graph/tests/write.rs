@@ -408,6 +408,7 @@ fn synthetic_outputs(folder: &Path) -> Vec<Outputs> {
         labels: Some(folder.join(format!("{name}.y.csv"))),
     };
     let scipy = Outputs {
+        parts: None,
         graph: folder.join("scipy.npz"),
         format: Some(OutputFormat::ScipyNpz),
         ..with_extras(&"scipy")

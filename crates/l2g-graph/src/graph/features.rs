@@ -1,9 +1,12 @@
 //! What is known about each node: a row of numbers, dense or sparse.
 
+use std::io;
+use std::path::Path;
+
 use rayon::prelude::*;
 
 use super::NodeId;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Spool};
 
 /// One row of features per node.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +64,11 @@ pub enum FeatureError {
 }
 
 impl DenseFeatures {
+    /// Whether the values are mapped from a file.
+    pub(crate) fn is_mapped(&self) -> bool {
+        matches!(self.values, Buffer::Mapped(_))
+    }
+
     /// A matrix of `num_rows` rows of `width` values each.
     ///
     /// # Errors
@@ -164,6 +172,26 @@ impl Features {
             Self::Dense(dense) => dense.width,
             Self::Sparse(sparse) => sparse.width,
         }
+    }
+
+    /// The rows of some nodes of a dense matrix, in a file in a folder, mapped; `None` if the matrix is
+    /// in memory, where the rows may be too.
+    pub(crate) fn select_mapped(
+        &self,
+        nodes: impl Iterator<Item = NodeId>,
+        folder: &Path,
+    ) -> Option<io::Result<Self>> {
+        let Self::Dense(dense) = self else { return None };
+        let select = || {
+            let mut spool = Spool::new(folder)?;
+            let mut num_rows = 0;
+            for node in nodes {
+                spool.push(dense.row(node))?;
+                num_rows += 1;
+            }
+            Ok(Self::Dense(DenseFeatures { width: dense.width, num_rows, values: spool.finish()? }))
+        };
+        dense.is_mapped().then(select)
     }
 
     /// The stored values, whichever way they are stored.

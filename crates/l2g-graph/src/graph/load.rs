@@ -15,7 +15,7 @@ use super::io::{
     self, ColumnOptions, Delimiter, EdgeColumns, FeatureTable, HeaderRow, IdKind, Input, LabelTable,
     Numbered, NumberedEdges, Problem, ReadError, Weights,
 };
-use super::{Duplicates, Graph, NodeId, NodeIds};
+use super::{Duplicates, Features, Graph, NodeId, NodeIds};
 use crate::progress::Progress;
 use crate::seed::Seed;
 
@@ -363,7 +363,7 @@ pub(super) fn finish(
         return Err(Problem::NoEdges.in_file(path));
     }
     let (graph, scratch, mut summary) =
-        keep_component(graph, scratch, built.dropped, config.component, progress)
+        keep_component(graph, scratch, built.dropped, config.component, &options.spill.workspace, progress)
             .map_err(|error| Problem::from(error).in_file(path))?;
     summary.dropped.labels = num_foreign;
     if let Some(weights) = &mut summary.weights {
@@ -419,11 +419,22 @@ fn keep_component(
     scratch: Option<Scratch>,
     listed: Dropped,
     component: Component,
+    workspace: &Workspace,
     progress: &dyn Progress,
 ) -> Result<(Graph, Option<Scratch>, GraphSummary), ExternalError> {
     let components = Components::of(&graph);
     let (nodes_before, edges_before) = (graph.num_nodes(), graph.num_edges());
     let num_components = components.len();
+    let is_part = component == Component::Largest && num_components > 1;
+    // Features that are mapped do not fit, and neither may those of a part.
+    let mapped = match is_part {
+        true => select_mapped(&graph, &components, workspace)?,
+        false => None,
+    };
+    let graph = match mapped {
+        Some(_) => graph.with_features(None).expect("no features fit any graph"),
+        None => graph,
+    };
     let (graph, scratch) = match (component, scratch) {
         (Component::Largest, scratch) if num_components > 1 => {
             let largest = components.largest();
@@ -437,6 +448,10 @@ fn keep_component(
         }
         (_, scratch) => (graph, scratch),
     };
+    let graph = match mapped {
+        Some(features) => graph.with_features(Some(features)).expect("rows were selected for these nodes"),
+        None => graph,
+    };
     let dropped = DroppedTotals {
         nodes: nodes_before - graph.num_nodes(),
         edges: edges_before - graph.num_edges(),
@@ -445,6 +460,20 @@ fn keep_component(
     };
     let summary = GraphSummary::of(&graph, num_components, dropped);
     Ok((graph, scratch, summary))
+}
+
+/// The features of the largest component, mapped, if those of the graph are.
+fn select_mapped(
+    graph: &Graph,
+    components: &Components,
+    workspace: &Workspace,
+) -> Result<Option<Features>, ExternalError> {
+    let largest = components.largest();
+    let nodes = components.labels().iter().enumerate().filter(|&(_, &label)| label == largest);
+    let nodes = nodes.map(|(node, _)| NodeId::new(node));
+    let selected = graph.features().and_then(|features| features.select_mapped(nodes, &workspace.folder));
+    let path = &workspace.folder;
+    selected.transpose().map_err(|error| ExternalError::File { path: path.clone(), error })
 }
 
 /// The largest component of a graph on disk.

@@ -14,8 +14,12 @@
 //! outside memory, in `wide.rs`. Text is numbered by a table of all names while that fits, and by
 //! sorting those that do not, in `names.rs`.
 //!
+//! Sorts are our own: on 50 million pairs of 8-byte integers and two shared cores, `ext-sort` took 65 s
+//! where `sort.rs` took 36, and `rdst` 8.5 s against 9.8 of rayon's sort of a run in memory, but 7.3
+//! against 5.4 of the counting sort into rows.
+//!
 //! Disk: 8 bytes for each entry of a row (12 with weights), that is 16 an undirected edge, besides
-//! the graph. Memory: the limit. Time: each edge is written and read once more than in memory.
+//! the graph; how much it will be is told and checked first (`space.rs`). Memory: the limit. Time: each edge is written and read once more than in memory.
 
 mod buckets;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use rand::RngExt;
 
 use super::super::load::{Component, GraphConfig, Loaded, load, load_files, load_within};
-use super::super::{Duplicates, store};
+use super::super::{Duplicates, Features, store};
 use super::Workspace;
 use crate::progress::Silent;
 use crate::seed::{Seed, Stage};
@@ -136,6 +136,26 @@ fn features_and_labels_come_along() {
     let config = GraphConfig { labels: Some(labels), ..GraphConfig::default() };
     let text = edges(3000, false, |id| id.to_string());
     assert_same(&text, &config, "labels");
+}
+
+#[test]
+fn a_matrix_of_features_that_does_not_fit_is_mapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, features) = (folder.path().join("edges.txt"), folder.path().join("x.npy"));
+    fs::write(&path, edges(3000, false, |id| id.to_string())).unwrap();
+    let values: Vec<f64> = (0..6000 * 3).map(f64::from).collect();
+    crate::npy::write(&mut fs::File::create(&features).unwrap(), &[6000, 3], &values).unwrap();
+    for component in [Component::Largest, Component::All] {
+        let config = GraphConfig { component, features: Some(features.clone()), ..GraphConfig::default() };
+        let in_memory = load(&path, &config, &Silent).unwrap();
+        // Within the larger limit, the edges fit, and the features do not.
+        for limit in [TINY, 400_000] {
+            let within = load_within(&path, &config, &workspace(folder.path(), limit), &Silent).unwrap();
+            let Some(Features::Dense(dense)) = within.graph.features() else { panic!("dense features") };
+            assert!(dense.is_mapped(), "{component:?}, limit {limit}");
+            assert!(stored(&within) == stored(&in_memory), "{component:?}, limit {limit}");
+        }
+    }
 }
 
 #[test]

@@ -11,15 +11,18 @@ use rustc_hash::FxHashMap;
 use super::archive::Archive;
 use super::error::{Place, Problem, ReadError};
 use super::node_values::{ID_NAMES, IdValues, NodeNumbers, ValueRow};
-use super::source::Source;
+use super::source::{Source, array_problem};
 use super::sparse::SparseMatrix;
 use super::table::{Column, Ids, for_each_batch};
 use super::text_features::{self, TextFeatures};
 use super::{Format, ReadOptions, npy, npz, parquet};
+use crate::buffer::{Buffer, Spool};
+use crate::graph::external::Workspace;
 use crate::graph::features::DenseFeatures;
 use crate::graph::labels::UNKNOWN;
 use crate::graph::table::TableReader;
 use crate::graph::{Features, Labels, NodeId, NodeIds};
+use crate::npy::{ArrayBlocks, NpyError};
 
 /// Features as a file gives them.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ pub(crate) fn read_features(path: &Path, options: &ReadOptions) -> Result<Featur
     let path = source.name().to_owned();
     let limit = options.limit();
     let (ids, features) = match format {
-        Format::Npy => (None, npy_features(source, limit)?),
+        Format::Npy => (None, npy_features(source, options)?),
         Format::Npz => npz_features(Archive::open(source, limit)?)?,
         Format::Parquet => parquet_features(source, limit)?,
         Format::EdgeList | Format::Csv | Format::Tsv => {
@@ -65,12 +68,23 @@ pub(crate) fn read_features(path: &Path, options: &ReadOptions) -> Result<Featur
     Ok(FeatureTable { path, ids, features, is_bare: false })
 }
 
-fn npy_features(source: Source, limit: u64) -> Result<Features, ReadError> {
+/// A matrix that takes more than a quarter of the memory there is is copied into a file and mapped.
+fn npy_features(source: Source, options: &ReadOptions) -> Result<Features, ReadError> {
     let path = source.name().to_owned();
-    let (shape, values) = npy::with_reader(source, limit, |reader| {
-        let shape = reader.header().shape.clone();
-        Ok((shape, reader.floats::<f32>()?))
-    })?;
+    let Workspace { limit: memory, folder } = &options.spill.workspace;
+    let (shape, values) = match source.num_bytes() {
+        Some(bytes) if bytes > memory / 4 && folder.is_dir() => {
+            let mapped = source.into_file(options.edge_limit()).and_then(|file| {
+                let mapped = ArrayBlocks::of_file(file).and_then(|array| mapped_floats(&array, folder));
+                mapped.map_err(|error| array_problem(error).in_file(&path))
+            });
+            mapped?
+        }
+        _ => npy::with_reader(source, options.limit(), |reader| {
+            let shape = reader.header().shape.clone();
+            Ok((shape, reader.floats::<f32>()?.into()))
+        })?,
+    };
     let (rows, columns) = match shape[..] {
         [rows] => (rows, 1),
         [rows, columns] => (rows, columns),
@@ -79,8 +93,24 @@ fn npy_features(source: Source, limit: u64) -> Result<Features, ReadError> {
             return Err(Problem::Array(crate::npy::NpyError::Shape { found: shape, needed }).in_file(&path));
         }
     };
-    let dense = DenseFeatures::new(rows, columns, values.into());
+    let dense = DenseFeatures::new(rows, columns, values);
     dense.map(Features::Dense).map_err(|error| Problem::from(error).in_file(&path))
+}
+
+/// The values of an array in C order, copied into a file in a folder and mapped.
+fn mapped_floats(array: &ArrayBlocks, folder: &Path) -> Result<(Vec<usize>, Buffer<f32>), NpyError> {
+    const BLOCK: usize = 1 << 18;
+    let header = array.header();
+    let num_values = header.num_values()?;
+    if header.fortran_order && header.shape.len() > 1 {
+        let found = format!("{} in Fortran order", header.type_name);
+        return Err(NpyError::Type { found, needed: "C order, since it does not fit the limit of memory" });
+    }
+    let mut spool = Spool::new(folder)?;
+    for start in (0..num_values).step_by(BLOCK) {
+        spool.push(&array.floats(start..(start + BLOCK).min(num_values))?)?;
+    }
+    Ok((header.shape.clone(), spool.finish()?))
 }
 
 fn npz_features(mut archive: Archive) -> Result<(Option<NodeIds>, Features), ReadError> {

@@ -16,6 +16,7 @@ use super::source::Source;
 use super::text::layout::{IdKind, has_leading_zeros};
 use super::text::parse::{parse_id, parse_weight};
 use super::{About, ReadOptions};
+use crate::graph::external::ExternalError;
 use crate::graph::{NodeIds, StringTable};
 use crate::progress::Progress;
 
@@ -141,8 +142,11 @@ impl<'a> Document<'a> {
     ) -> Result<(), Problem> {
         let mut buffer = Vec::new();
         for number in 0_u64.. {
-            if number.is_multiple_of(CHECKED_EVENTS) && progress.is_cancelled() {
-                return Err(Problem::Cancelled);
+            if number.is_multiple_of(CHECKED_EVENTS) {
+                if progress.is_cancelled() {
+                    return Err(Problem::Cancelled);
+                }
+                self.check_memory()?;
             }
             buffer.clear();
             match reader.read_event_into(&mut buffer).map_err(damaged)? {
@@ -172,6 +176,20 @@ impl<'a> Document<'a> {
             (0, true) => Ok(()),
             (0, false) => Err(Problem::Damaged("found no <graph>".into())),
             _ => Err(Problem::Damaged("ends inside an element".into())),
+        }
+    }
+
+    /// Whether ids are integers shows at the end, so nodes and edges are in memory until then.
+    fn check_memory(&self) -> Result<(), Problem> {
+        let limit = self.options.spill.workspace.limit;
+        let edge_bytes = size_of::<[u32; 2]>() + size_of::<Option<f32>>();
+        let needed = self.nodes.num_bytes() + (self.pairs.len() * edge_bytes) as u64;
+        match needed > limit {
+            true => {
+                let what = "GraphML, which is in memory until its end and so far".to_owned();
+                Err(ExternalError::Memory { what, needed, limit }.into())
+            }
+            false => Ok(()),
         }
     }
 
@@ -415,6 +433,15 @@ mod tests {
         let (edges, _) = parsed(&graph(&format!("{NODES}{edges}")), &options).unwrap();
         let RawEdges::Narrow(edges) = edges else { panic!("integers") };
         assert_eq!(edges.chunks()[0].pairs, [[0, 1], [1, 0], [1, 2], [2, 2]]);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_limit_is_refused() {
+        let mut options = ReadOptions::default();
+        options.spill.workspace.limit = 1000;
+        let nodes: String = (0..CHECKED_EVENTS).map(|node| format!("<node id='{node}'/>")).collect();
+        let error = parsed(&graph(&nodes), &options).unwrap_err();
+        assert!(error.starts_with("GraphML, which is in memory until its end and so far takes "), "{error}");
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl NameTable {
     }
 
     /// About the bytes it takes.
-    fn num_bytes(&self) -> u64 {
+    pub(crate) fn num_bytes(&self) -> u64 {
         // Each name stands in the table and in the map, which is at least seven sixteenths full.
         const PER_NAME: usize = size_of::<usize>() + 2 * (size_of::<(Box<str>, u32)>() + 1) + 16;
         (2 * self.names.num_bytes() + PER_NAME * self.names.len()) as u64
