@@ -152,12 +152,13 @@ pub(super) fn nodes_in(
 /// Ranges of nodes, ascending, that together hold all nodes, with at most `most` copies in each (or a
 /// single node with more).
 pub(super) fn node_ranges(patches: &[LocalPatch], most: usize) -> Vec<RangeInclusive<u64>> {
-    let ends = |patch: &LocalPatch| Some([patch.node_at(0), patch.node_at(patch.num_nodes().checked_sub(1)?)]);
-    let [first, last] =
-        patches.iter().filter(|patch| patch.num_nodes() > 0).filter_map(ends).fold(
-            [u64::MAX, 0],
-            |[first, last], [low, high]| [first.min(low), last.max(high)],
-        );
+    let ends =
+        |patch: &LocalPatch| Some([patch.node_at(0), patch.node_at(patch.num_nodes().checked_sub(1)?)]);
+    let [first, last] = patches
+        .iter()
+        .filter(|patch| patch.num_nodes() > 0)
+        .filter_map(ends)
+        .fold([u64::MAX, 0], |[first, last], [low, high]| [first.min(low), last.max(high)]);
     let mut ranges = Vec::new();
     // The lowest range is on top.
     let mut open = if first <= last { vec![first..=last] } else { Vec::new() };
@@ -195,7 +196,10 @@ mod tests {
             let ranges = node_ranges(&patches, most);
             assert!(ranges.is_sorted_by(|a, b| a.end() < b.start()));
             let copies = |range: &RangeInclusive<u64>| -> Vec<u64> {
-                patches.iter().flat_map(|patch| nodes_in(patch, range.clone()).map(|(node, _)| node)).collect()
+                patches
+                    .iter()
+                    .flat_map(|patch| nodes_in(patch, range.clone()).map(|(node, _)| node))
+                    .collect()
             };
             let mut all: Vec<u64> = ranges.iter().flat_map(copies).collect();
             all.sort_unstable();

@@ -73,11 +73,17 @@ fn write_embeddings(
         let mut rows = npy::Writer::new(sink, &[dim])?;
         let unmoved_written = write_atomically(unmoved_path, |sink| {
             let mut unmoved_rows = npy::Writer::new(sink, &[dim])?;
-            let result = stream_at_once::<f32, StreamError>(patches, nodes, wanted, alignment.blocks_at_once, |block| {
-                see(block);
-                rows.push(&block.coords)?;
-                Ok(unmoved_rows.push(&block.unmoved)?)
-            });
+            let result = stream_at_once::<f32, StreamError>(
+                patches,
+                nodes,
+                wanted,
+                alignment.blocks_at_once,
+                |block| {
+                    see(block);
+                    rows.push(&block.coords)?;
+                    Ok(unmoved_rows.push(&block.unmoved)?)
+                },
+            );
             match result {
                 Ok(()) => unmoved_rows.finish().map(|_| ()),
                 Err(StreamError::Io(error)) => Err(error),

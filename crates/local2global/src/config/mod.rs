@@ -164,7 +164,10 @@ impl Config {
     /// How patches are aligned, within the memory that is set; what does not fit may go to a file in
     /// `folder`, which is there.
     pub fn align_within_memory(&self, folder: &Path) -> AlignConfig {
-        AlignConfig { room: Room { memory: self.memory_room(), folder: folder.to_owned() }, ..self.align.clone() }
+        AlignConfig {
+            room: Room { memory: self.memory_room(), folder: folder.to_owned() },
+            ..self.align.clone()
+        }
     }
 
     /// Writes the settings, defaults filled in, so that `l2g COMMAND` can be repeated.

@@ -51,8 +51,9 @@ mod tests {
         let graph = Graph::from_rows(vec![0, 1, 3, 4].into(), vec![1_u32, 0, 2, 1].into(), true).unwrap();
         let config = EmbedConfig::default();
         let all: Vec<NodeId> = graph.nodes().collect();
-        let digest =
-            |nodes: &[NodeId], config: &EmbedConfig, seed| of_patch(&graph, nodes.iter().copied(), config, None, seed);
+        let digest = |nodes: &[NodeId], config: &EmbedConfig, seed| {
+            of_patch(&graph, nodes.iter().copied(), config, None, seed)
+        };
         let reference = digest(&all, &config, Seed(1));
         let limited = EmbedConfig { memory_bytes: 9, command_timeout: 2.5, ..config.clone() };
         assert_eq!(reference, digest(&all, &limited, Seed(1)));

@@ -140,9 +140,8 @@ fn read_structure(alignment: &AlignmentFolder, first: usize) -> Result<Matrix<f3
 /// The nodes of each patch, all of them in the graph; mapped where they can be used as they lie.
 fn patches_of(folder: &PatchFolder, graph: &Graph) -> Result<Vec<NodeList>, EmbedError> {
     let patches = open_node_lists(folder)?;
-    let beyond = |nodes: &NodeList| {
-        nodes.as_ref().last().is_none_or(|last| last.index() >= graph.num_nodes())
-    };
+    let beyond =
+        |nodes: &NodeList| nodes.as_ref().last().is_none_or(|last| last.index() >= graph.num_nodes());
     match patches.iter().position(beyond) {
         None => Ok(patches),
         Some(index) => {

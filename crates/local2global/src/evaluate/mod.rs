@@ -26,6 +26,8 @@ mod task;
 
 mod error;
 
+mod limits;
+
 mod memory;
 
 mod split;
@@ -68,8 +70,9 @@ pub use entry::Entry;
 pub use error::EvaluateError;
 pub use files::evaluate_run;
 pub use findings::findings;
+pub use limits::EvaluateLimits;
 pub use link_prediction::LinkScores;
-pub use memory::{EvaluateLimits, EvaluateSize};
+pub use memory::EvaluateSize;
 pub use quality::{Quality, Spread};
 pub use reconstruction::PairScores;
 pub use scaling::Scale;
@@ -173,7 +176,8 @@ fn notes(graph: &Graph, config: &EvaluateConfig) -> Vec<String> {
         (!config.limits.untrained, "the model before training is"),
     ];
     let told = left_out.iter().filter(|(is_left_out, _)| *is_left_out);
-    told.map(|(_, what)| format!("{what} not scored: matrices of all nodes exceed the limit of memory")).collect()
+    told.map(|(_, what)| format!("{what} not scored: matrices of all nodes exceed the limit of memory"))
+        .collect()
 }
 
 /// The baselines; those made of features only where a task tells more than memory.

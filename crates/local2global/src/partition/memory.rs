@@ -1,28 +1,16 @@
 //! How much memory a partitioner takes, told beforehand.
 
-use super::{PartitionMethod, metis_bytes};
+use super::{PartitionMethod, PartitionSize, metis_bytes};
 use crate::memory::Need;
-
-/// The counts on which the memory of a partitioner depends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartitionSize {
-    /// The number of nodes.
-    pub nodes: usize,
-    /// The number of entries of all rows, every edge in both directions.
-    pub entries: usize,
-    /// Whether the graph has to be made undirected first.
-    pub directed: bool,
-}
 
 impl PartitionMethod {
     /// About how many bytes the stage takes beside the mapped graph, and at most.
     pub fn memory_need(&self, size: &PartitionSize) -> Need {
         let (nodes, entries) = (size.nodes as u64, size.entries as u64);
         let of_method = match self {
-            Self::Auto(_) | Self::Metis(_) => Need {
-                about: metis_about(nodes, entries),
-                most: metis_bytes(size.nodes, size.entries),
-            },
+            Self::Auto(_) | Self::Metis(_) => {
+                Need { about: metis_about(nodes, entries), most: metis_bytes(size.nodes, size.entries) }
+            }
             Self::Buffered(buffered) => buffered.memory_need(size.nodes, size.entries / 2),
             // Clusters, and an order of nodes where it is not the natural one.
             Self::Fennel(_) => Need::of(16 * nodes),

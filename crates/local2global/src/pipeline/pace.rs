@@ -36,8 +36,7 @@ impl Work {
     /// The seconds that it takes at this pace.
     pub(super) fn seconds(&self, pace: &Pace) -> f64 {
         let threads = current_num_threads().max(1) as f64;
-        let parallel =
-            self.parallel_edges * pace.edge + self.entries * pace.entry + self.flops * pace.flop;
+        let parallel = self.parallel_edges * pace.edge + self.entries * pace.entry + self.flops * pace.flop;
         self.edges * pace.edge + parallel / threads + self.bytes * pace.byte + self.files * FILE_SECONDS
     }
 }
@@ -53,7 +52,12 @@ impl Needs<'_> {
         match stage {
             StageName::Graph => {
                 let features = shape.graph.num_entries.or(shape.graph.num_features).unwrap_or(0) as f64;
-                Work { edges: 8.0 * entries + 4.0 * features, bytes: 2.0 * bytes, files: 6.0, ..Work::default() }
+                Work {
+                    edges: 8.0 * entries + 4.0 * features,
+                    bytes: 2.0 * bytes,
+                    files: 6.0,
+                    ..Work::default()
+                }
             }
             StageName::Partition => {
                 let visits = match &self.config.partition.method {
@@ -175,7 +179,8 @@ fn patch_work(
         EmbedMethod::Vgae | EmbedMethod::Gae | EmbedMethod::Dgi => {
             let hidden = embed.hidden * dim;
             let input = part.num_entries.map_or(nodes * features.max(1.0), |entries| entries as f64);
-            let entries = epochs * (4.0 * edges * (hidden + 2.0 * dim) + 4.0 * edges * dim + 3.0 * input * hidden);
+            let entries =
+                epochs * (4.0 * edges * (hidden + 2.0 * dim) + 4.0 * edges * dim + 3.0 * input * hidden);
             Work { entries, flops: epochs * 12.0 * nodes * hidden * dim, ..Work::default() }
         }
         // Nobody knows what another program does.
@@ -197,7 +202,8 @@ impl Pipeline<'_> {
             }
             let told = needs.work(*stage).seconds(&pace);
             let before = Stamp::read(&stage.folder(self.run)).filter(|_| same_graph);
-            let unchanged = matches!(reason, Some(Reason::Damaged(_) | Reason::After(_) | Reason::Unfinished));
+            let unchanged =
+                matches!(reason, Some(Reason::Damaged(_) | Reason::After(_) | Reason::Unfinished));
             match (stage, before) {
                 (StageName::Embed, _) => self.embed_seconds(needs, told, reason.as_ref()),
                 (_, Some(stamp)) if unchanged && stamp.seconds > 0.0 => stamp.seconds,

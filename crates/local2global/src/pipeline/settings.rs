@@ -58,7 +58,6 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-
     /// Checks that all patches can be aligned, before any is trained.
     pub(super) fn check_joined(&self) -> Result<(), PipelineError> {
         let report = read_report(self.run)?;

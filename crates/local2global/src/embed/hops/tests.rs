@@ -89,7 +89,8 @@ fn direction_is_ignored() {
     let coordinates = |symmetrise: bool| {
         let graph = graph(|_| None, symmetrise, false);
         let folder = tempfile::tempdir().unwrap();
-        let nodes = [(0..50).map(NodeId).collect(), (40..NODES as u64).map(NodeId).collect()];
+        let nodes: [Vec<NodeId>; 2] =
+            [(0..50).map(NodeId).collect(), (40..NODES as u64).map(NodeId).collect()];
         let config =
             EmbedConfig { method: EmbedMethod::Hops, dim: DIM, epochs: Some(5), ..EmbedConfig::default() };
         embed_patches(&graph, &nodes, None, &config, Seed(1), folder.path(), &Silent).unwrap();
