@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use local2global::export::{ExportError, ExportFormat, Exported, export_run};
-use local2global::pipeline::{StageName, check_unchanged};
+use local2global::pipeline::{StageName, check_export, check_unchanged};
 use local2global::run_dir::{RunDir, is_standard_output};
 use serde::Serialize;
 
@@ -101,6 +101,9 @@ pub(crate) fn export(
     let path = out.map_or_else(|| format.default_path(run), Path::to_owned);
     check_unchanged(run, StageName::Align)
         .with_context(|| format!("could not export run `{}`", run.root().display()))?;
+    if let Some(limit) = context.config_of(run)?.0.memory {
+        check_export(run, format, limit)?;
+    }
     export_run(run, format, &path, &context.progress)
         .with_context(|| format!("could not export run `{}`", run.root().display()))
 }

@@ -50,6 +50,11 @@ impl StringTable {
         self.ends.to_mut().push(end);
     }
 
+    /// The bytes of memory that the strings take.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.bytes.len() + size_of::<usize>() * self.ends.len()) as u64
+    }
+
     /// The number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()

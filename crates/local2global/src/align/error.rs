@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::linalg::dense::DenseError;
 use crate::linalg::eigen::EigenError;
 use crate::linalg::laplacian::NotPositiveDefinite;
+use crate::memory::ByteSize;
 
 /// Why patch embeddings could not be aligned.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,10 @@ pub enum AlignError {
     /// A coordinate is NaN or infinite.
     #[error("node {node} of patch `{patch}` has a coordinate that is NaN or infinite")]
     NotFinite { patch: String, node: u64 },
+
+    /// The limit of memory is too small.
+    #[error("alignment needs about {} of memory, but the limit is {}", needed.rounded_up(), limit.rounded_up())]
+    Memory { needed: ByteSize, limit: ByteSize },
 
     /// There is no room for what does not fit into memory.
     #[error("could not set {bytes} bytes aside in `{}`: {problem}", folder.display())]

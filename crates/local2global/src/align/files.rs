@@ -20,7 +20,7 @@ use super::read::{global_nodes, read_edges};
 pub use super::read::{read_patches, read_transforms, read_trust};
 use super::write::write_alignment;
 pub use super::write::write_transforms;
-use super::{AlignConfig, AlignFilesError, AlignPaths, align};
+use super::{AlignConfig, AlignFilesError, AlignPaths, AlignSize, EmbeddingRows, align};
 use crate::progress::Progress;
 use crate::run_dir::{RunDir, write_json};
 use crate::seed::Seed;
@@ -50,6 +50,9 @@ pub fn align_files(
 ) -> Result<Diagnostics, AlignFilesError> {
     let patches = read_patches(paths)?;
     let edges = paths.edges.as_deref().map(read_edges).transpose()?;
+    if paths.rows == EmbeddingRows::Listed {
+        AlignSize::of(&patches, &[]).check(config)?;
+    }
     let nodes = global_nodes(&patches, paths.rows)?;
     let alignment = align(&patches, edges.as_deref(), config, seed, progress)?;
     let diagnostics = diagnose(&patches, &alignment, config)?;

@@ -13,8 +13,8 @@
 //!
 //! Centres that do not fit into the limit are held in a mapped file.
 
-use super::{AlignConfig, AlignMethod, LocalPatch, Overlap, centroid};
-use crate::memory::Room;
+use super::{AlignConfig, AlignError, AlignMethod, LocalPatch, Overlap, centroid};
+use crate::memory::{ByteSize, Room};
 
 /// The most levels that are chosen: groups of groups of groups.
 const MOST_LEVELS: usize = 3;
@@ -63,6 +63,16 @@ impl AlignSize {
         }
     }
 
+    /// Checks that patches can be aligned within the limit; run folders are checked before, by their
+    /// reports.
+    pub(super) fn check(&self, config: &AlignConfig) -> Result<(), AlignError> {
+        let (needed, limit) = (self.smallest_need(config), config.room.memory);
+        match needed > limit {
+            true => Err(AlignError::Memory { needed: ByteSize(needed), limit: ByteSize(limit) }),
+            false => Ok(()),
+        }
+    }
+
     /// The room for the centres of shared nodes, where all else is in memory.
     pub(super) fn centre_room(&self, config: &AlignConfig, levels: usize) -> Room {
         let memory = config.room.memory.saturating_sub(self.least_bytes(config, levels));
@@ -91,7 +101,8 @@ impl AlignSize {
         };
         let diagnosing = 2 * motions;
         let streaming = 3 * motions / 2 + self.streaming_bytes(1) + 4 * self.nodes as u64;
-        let most = (solving + (1 + judged) * motions).max(refining).max(diagnosing).max(streaming);
+        let frames = if levels > 1 { motions } else { 0 };
+        let most = (solving + frames + (1 + judged) * motions).max(refining).max(diagnosing).max(streaming);
         self.held_bytes() + overlaps + most
     }
 
@@ -204,5 +215,61 @@ impl AlignConfig {
     pub(crate) fn refines(&self) -> bool {
         let asked = matches!(self.method, Some(AlignMethod::Procrustes | AlignMethod::Straighten));
         asked && self.rotate && self.translate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::align::hierarchy::choose_levels;
+
+    /// 30 million nodes in patches of 2000, each with as many landmarks.
+    fn large(dim: usize) -> AlignSize {
+        AlignSize {
+            nodes: 30_000_000,
+            patches: 15_000,
+            links: 45_000,
+            dim,
+            copies: 70_000_000,
+            shared_nodes: 6_000_000,
+            shared_rows: 96_000_000,
+        }
+    }
+
+    #[test]
+    fn thirty_million_nodes_are_aligned_within_four_gigabytes_by_levels() {
+        let config = AlignConfig::default();
+        let limit = 4 << 30;
+        let levels = large(32).levels_within(&config, limit);
+        assert_eq!(levels, 2);
+        assert!(large(32).memory_bytes(&config, limit) <= limit);
+        // Motions of 128 dimensions alone take more.
+        assert!(large(128).smallest_need(&config) > limit);
+    }
+
+    #[test]
+    fn without_a_limit_levels_are_the_usual_ones_and_a_setting_decides() {
+        let config = AlignConfig::default();
+        for dim in [8, 32, 64] {
+            let size = large(dim);
+            assert_eq!(
+                size.levels_within(&config, u64::MAX),
+                choose_levels(size.patches, size.links, size.dim)
+            );
+        }
+        let three = AlignConfig { levels: 3, ..config };
+        assert_eq!(large(32).levels_within(&three, u64::MAX), 3);
+    }
+
+    #[test]
+    fn centres_that_do_not_fit_lie_in_a_file() {
+        let config = AlignConfig { method: Some(AlignMethod::Straighten), ..AlignConfig::default() };
+        let size =
+            AlignSize { shared_nodes: 10_000_000, shared_rows: 20_000_000, copies: 45_000_000, ..large(32) };
+        let limit = 4 << 30;
+        assert!(size.memory_bytes(&config, limit) <= limit);
+        assert_eq!(size.temporary_bytes(&config, limit), 2_560_000_000);
+        assert_eq!(size.temporary_bytes(&config, u64::MAX), 0);
+        assert!(size.memory_bytes(&config, u64::MAX) > 2_560_000_000);
     }
 }

@@ -5,9 +5,7 @@
 //! the embedding before training, are matrices of all nodes. Within a limit, samples are smaller, and
 //! these two are left out; the scores say so.
 
-use serde::Serialize;
-
-use super::{EvaluateConfig, Task};
+use super::{EvaluateConfig, EvaluateLimits, Task};
 use crate::graph::{Features, Graph};
 
 /// About the bytes of a pair with an edge and the pair without one that it is compared with: both, the
@@ -19,26 +17,6 @@ const HELD_OUT_BYTES: u64 = 40;
 
 /// Fewer pairs or nodes than this tell nothing.
 const LEAST_SAMPLE: usize = 1000;
-
-/// What of the stage fits into memory. The usual numbers apply where these are larger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct EvaluateLimits {
-    /// The most edges to score.
-    pub pairs: usize,
-    /// The most labelled nodes to classify.
-    pub labelled: usize,
-    /// Whether features are smoothed over the graph, as a baseline.
-    pub smoothed: bool,
-    /// Whether the model before training is scored.
-    pub untrained: bool,
-}
-
-impl Default for EvaluateLimits {
-    /// No limit.
-    fn default() -> Self {
-        Self { pairs: usize::MAX, labelled: usize::MAX, smoothed: true, untrained: true }
-    }
-}
 
 /// The counts on which the memory of the stage depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -26,6 +26,8 @@ mod task;
 
 mod error;
 
+mod limits;
+
 mod memory;
 
 mod split;
@@ -68,8 +70,9 @@ pub use entry::Entry;
 pub use error::EvaluateError;
 pub use files::evaluate_run;
 pub use findings::findings;
+pub use limits::EvaluateLimits;
 pub use link_prediction::LinkScores;
-pub use memory::{EvaluateLimits, EvaluateSize};
+pub use memory::EvaluateSize;
 pub use quality::{Quality, Spread};
 pub use reconstruction::PairScores;
 pub use scaling::Scale;

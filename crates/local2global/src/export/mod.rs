@@ -13,7 +13,7 @@
 //! refused before a file appears; nothing is replaced.
 //!
 //! The embedding is mapped, and rows go out block by block: memory does not grow with
-//! the number of nodes. Cost: `O(n d)`. The same embedding gives the same bytes, on any
+//! the number of nodes, but for text ids, which are read with the graph. Cost: `O(n d)`. The same embedding gives the same bytes, on any
 //! number of threads. A file appears complete or not at all.
 
 mod error;
@@ -88,6 +88,16 @@ impl ExportFormat {
             "parquet" | "pq" if plain == name => Self::Parquet,
             _ => return None,
         })
+    }
+
+    /// About how many bytes of memory writing an embedding of so many bytes takes, besides text ids: lines
+    /// of some thousand nodes, or a group of rows of a table, as numbers and packed.
+    pub fn memory_bytes(self, embedding_bytes: u64) -> u64 {
+        let most = match self {
+            Self::Parquet => parquet::GROUP_BYTES as u64,
+            Self::Csv | Self::Tsv | Self::Word2vec | Self::Projector => 8 << 20,
+        };
+        3 * embedding_bytes.min(most)
     }
 
     /// Where the format goes in a run folder, unless told otherwise.

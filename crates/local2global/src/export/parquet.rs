@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::run_dir::write_atomically;
 
 /// A row group has about this many bytes of coordinates.
-const GROUP_BYTES: usize = 64 << 20;
+pub(super) const GROUP_BYTES: usize = 64 << 20;
 
 /// Writes vectors as a Parquet table.
 ///

@@ -1,18 +1,7 @@
 //! How much memory a partitioner takes, told beforehand.
 
-use super::{PartitionMethod, metis_bytes};
+use super::{PartitionMethod, PartitionSize, metis_bytes};
 use crate::memory::Need;
-
-/// The counts on which the memory of a partitioner depends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartitionSize {
-    /// The number of nodes.
-    pub nodes: usize,
-    /// The number of entries of all rows, every edge in both directions.
-    pub entries: usize,
-    /// Whether the graph has to be made undirected first.
-    pub directed: bool,
-}
 
 impl PartitionMethod {
     /// About how many bytes the stage takes beside the mapped graph, and at most.

@@ -35,6 +35,8 @@ mod loads;
 
 mod memory;
 
+mod size;
+
 mod merge;
 
 mod rows;
@@ -46,8 +48,8 @@ pub use fennel::Fennel;
 pub use files::{PartitionReport, read_partition, write_partition};
 pub use given::GivenClusters;
 pub use louvain::Louvain;
-pub use memory::PartitionSize;
 pub use metis::{Metis, metis_bytes};
+pub use size::PartitionSize;
 
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ use rayon::current_num_threads;
 use serde::Serialize;
 
 use super::shape::Shape;
-use super::{PipelineError, PlannedStage, StageName};
+use super::{PipelineError, StageName};
 use crate::config::Config;
 use crate::embed::{EmbedConfig, EmbedMethod};
 use crate::evaluate::Task;
@@ -55,24 +55,6 @@ pub struct Estimate {
     pub seconds: f64,
 }
 
-impl Estimate {
-    /// The stages together.
-    pub(super) fn of(needs: &Needs<'_>, stages: &[PlannedStage]) -> Self {
-        let shape = &needs.shape;
-        let over = |value: fn(&StageEstimate) -> u64| stages.iter().map(move |stage| value(&stage.estimate));
-        Self {
-            nodes: shape.graph.num_nodes,
-            patches: shape.patches,
-            patch_nodes: shape.patch_nodes,
-            memory_bytes: over(|stage| stage.memory_bytes).max().unwrap_or(0),
-            mapped_bytes: shape.graph_bytes.max(shape.copies as u64 * (12 + 4 * shape.dim as u64)),
-            written_bytes: over(|stage| stage.disk_bytes).sum(),
-            temporary_bytes: over(|stage| stage.temporary_bytes).max().unwrap_or(0),
-            seconds: stages.iter().map(|stage| stage.estimate.seconds).sum(),
-        }
-    }
-}
-
 /// What all stages of a run take, settings filled in.
 pub(super) struct Needs<'a> {
     pub(super) config: &'a Config,
@@ -95,6 +77,7 @@ impl<'a> Needs<'a> {
     pub(super) fn smallest(&self, stage: StageName) -> u64 {
         let shape = &self.shape;
         BASE_BYTES
+            + shape.id_bytes
             + match stage {
                 // Whoever reads the graph tells what has to fit.
                 StageName::Graph => 0,
@@ -119,6 +102,7 @@ impl<'a> Needs<'a> {
     pub(super) fn memory(&self, stage: StageName) -> u64 {
         let shape = &self.shape;
         BASE_BYTES
+            + shape.id_bytes
             + match stage {
                 StageName::Graph => self.graph_memory(),
                 StageName::Partition => {
@@ -165,7 +149,7 @@ impl<'a> Needs<'a> {
     /// whom.
     fn patch_bytes(&self) -> u64 {
         let (nodes, copies) = (self.shape.graph.num_nodes as u64, self.shape.copies as u64);
-        28 * copies + 20 * nodes
+        28 * copies + 20 * nodes + self.undirected_bytes()
     }
 
     /// What training holds: the frame, and the patches in flight.
@@ -174,7 +158,14 @@ impl<'a> Needs<'a> {
         let lists = 1200 * self.shape.patches as u64;
         let training = held.most + lists + in_flight * self.training_bytes(self.shape.patch_nodes);
         let training = training.max(held.most + lists + self.training_bytes(self.shape.largest_patch));
-        making.most.max(training)
+        let rows = if self.config.embed.reads_whole_rows() { self.undirected_bytes() } else { 0 };
+        making.most.max(training) + rows
+    }
+
+    /// A directed graph is held once more, with every edge in both directions.
+    fn undirected_bytes(&self) -> u64 {
+        let size = &self.shape.graph;
+        if self.shape.directed { 8 * size.num_nodes as u64 + 12 * size.num_edges as u64 } else { 0 }
     }
 
     /// What training a part of so many nodes takes.

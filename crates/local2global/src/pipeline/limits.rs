@@ -8,13 +8,16 @@
 //! of what it is estimated to take.
 
 use super::estimate::Needs;
+use super::shape::id_bytes;
 use super::{Pipeline, PipelineError, StageName};
 use crate::config::Config;
 use crate::evaluate::EvaluateLimits;
+use crate::export::ExportFormat;
 use crate::graph::{Graph, store};
 use crate::memory::{self, BASE_BYTES, ByteSize, TooSmall};
 use crate::partition::PartitionMethod;
 use crate::patch::{PatchReport, read_report};
+use crate::run_dir::RunDir;
 
 impl Pipeline<'_> {
     /// Settles what follows from the limit for one stage that is done on its own, and checks that it can
@@ -32,6 +35,24 @@ impl Pipeline<'_> {
     /// The report on the patches of the run, if they are there.
     pub(super) fn patch_report(&self) -> Option<PatchReport> {
         read_report(self.run).ok()
+    }
+}
+
+/// Checks that the embedding of a run can be exported within a limit: text ids are in memory, and a table
+/// is written in groups of rows.
+///
+/// # Errors
+/// [`PipelineError::Limit`] if the limit is too small, and if the graph of the run cannot be opened.
+pub fn check_export(run: &RunDir, format: ExportFormat, limit: ByteSize) -> Result<(), PipelineError> {
+    let graph = store::open(&run.graph())?.0;
+    let embedding = run.alignment().embedding().metadata().map_or(0, |file| file.len());
+    let needed = BASE_BYTES + id_bytes(&graph) + format.memory_bytes(embedding);
+    match needed > limit.0 {
+        true => {
+            let help = if format == ExportFormat::Parquet { "`--format csv`" } else { "" };
+            Err(PipelineError::Limit { stage: "export", needed: ByteSize(needed), limit, help })
+        }
+        false => Ok(()),
     }
 }
 

@@ -53,6 +53,7 @@ use serde::Serialize;
 pub use error::PipelineError;
 pub use estimate::{Estimate, StageEstimate};
 pub use inputs::Inputs;
+pub use limits::check_export;
 pub use lineage::{check_lineage, check_sources, check_unchanged};
 pub use lock::{RunLock, Sharing};
 pub use plan::{Plan, PlannedStage};

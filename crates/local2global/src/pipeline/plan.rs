@@ -37,6 +37,24 @@ pub struct PlannedStage {
     pub estimate: StageEstimate,
 }
 
+impl Estimate {
+    /// The stages together.
+    fn of(needs: &Needs<'_>, stages: &[PlannedStage]) -> Self {
+        let shape = &needs.shape;
+        let over = |value: fn(&StageEstimate) -> u64| stages.iter().map(move |stage| value(&stage.estimate));
+        Self {
+            nodes: shape.graph.num_nodes,
+            patches: shape.patches,
+            patch_nodes: shape.patch_nodes,
+            memory_bytes: over(|stage| stage.memory_bytes).max().unwrap_or(0),
+            mapped_bytes: shape.graph_bytes.max(shape.copies as u64 * (12 + 4 * shape.dim as u64)),
+            written_bytes: over(|stage| stage.disk_bytes).sum(),
+            temporary_bytes: over(|stage| stage.temporary_bytes).max().unwrap_or(0),
+            seconds: stages.iter().map(|stage| stage.estimate.seconds).sum(),
+        }
+    }
+}
+
 impl Pipeline<'_> {
     /// Tells what [`Pipeline::run`] would do, without writing anything. A graph that is not
     /// stored yet is read, since everything depends on its size.

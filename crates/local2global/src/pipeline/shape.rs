@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::embed::EmbedMethod;
 use crate::embed::memory::PatchSize;
 use crate::evaluate::EvaluateSize;
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeIds};
 use crate::partition::PartitionSize;
 use crate::patch::{Landmarks, PatchReport};
 
@@ -26,6 +26,8 @@ pub(super) struct Shape {
     pub(super) weighted: bool,
     /// The bytes of the graph's files.
     pub(super) graph_bytes: u64,
+    /// The bytes of text ids, which are in memory wherever the graph is opened.
+    pub(super) id_bytes: u64,
     /// What the method of embedding stands for.
     pub(super) method: EmbedMethod,
     pub(super) dim: usize,
@@ -59,6 +61,7 @@ impl Shape {
             directed: !graph.is_symmetric(),
             weighted: graph.weights().is_some(),
             graph_bytes: graph_bytes(graph, &size),
+            id_bytes: id_bytes(graph),
             method,
             dim,
             patches: 1,
@@ -139,6 +142,14 @@ impl Shape {
             shared_nodes: self.shared_nodes,
             shared_rows: self.shared_rows,
         }
+    }
+}
+
+/// The bytes of text ids. They are appended one by one, so that up to half as much is set aside besides.
+pub(super) fn id_bytes(graph: &Graph) -> u64 {
+    match graph.ids() {
+        NodeIds::Strings(table) => 3 * table.memory_bytes() / 2,
+        _ => 0,
     }
 }
 

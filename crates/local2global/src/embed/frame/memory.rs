@@ -1,6 +1,6 @@
 //! How much memory a common frame takes, and what is made of it for the whole graph.
 
-use super::{CENTRE_NODES, FrameKind, WalkFrame, walk_settings};
+use super::{CENTRE_NODES, Frame, FrameKind, WalkFrame, WalkSettings, walk_settings};
 use crate::embed::choose::MAX_NODES;
 use crate::embed::hops::late::{COLUMNS_AT_ONCE, Late};
 use crate::embed::hops::{BASIS_ROWS, basis, training_bytes};
@@ -8,6 +8,21 @@ use crate::embed::memory::PatchSize;
 use crate::embed::walks::{usual_clusters, walk_memory_bytes};
 use crate::embed::{EmbedConfig, EmbedMethod};
 use crate::memory::Need;
+
+impl Frame {
+    /// About how many bytes the frame takes while patches train.
+    pub fn memory_bytes(&self) -> u64 {
+        let hops = self.hops.as_ref().map_or(0, |hops| {
+            let dim = hops.centre.len() as u64;
+            4 * (hops.map.basis.values().len() as u64 + dim * dim)
+        });
+        let walks = self.walks.as_ref().map_or(0, |walks| {
+            let settings = WalkSettings::new(walks.window(), walks.dim());
+            WalkFrame::memory_bytes(walks.clusters().len(), walks.num_clusters(), &settings)
+        });
+        hops + walks
+    }
+}
 
 impl EmbedConfig {
     /// What is held of the frame of a graph while patches train, and at its making.

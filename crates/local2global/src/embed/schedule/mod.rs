@@ -97,14 +97,19 @@ pub fn embed_framed<P: AsRef<[NodeId]>>(
     let jobs =
         selected.iter().map(|&index| Job::new(graph, index, patches[index].as_ref(), (config, frame), seed));
     let (kept, jobs): (Vec<_>, Vec<_>) = jobs.partition(|job| files::is_done(job, folder));
-    if let Some(job) = jobs.iter().find(|job| config.memory_bytes > 0 && job.bytes > config.memory_bytes) {
-        let (needed, limit) = (job.bytes.div_ceil(1 << 20), config.memory_bytes >> 20);
+    let limit = match config.memory_bytes {
+        0 => 0,
+        bytes => bytes.saturating_sub(frame.memory_bytes()).max(1),
+    };
+    if let Some(job) = jobs.iter().find(|job| limit > 0 && job.bytes > limit) {
+        let needed = (job.bytes + frame.memory_bytes()).div_ceil(1 << 20);
+        let limit = config.memory_bytes >> 20;
         return Err(EmbedError::Memory { patch: job.name.clone(), needed, limit });
     }
     if let Some(path) = jobs.iter().find_map(|job| files::foreign(job, folder)) {
         return Err(EmbedError::Foreign { path });
     }
-    let scheduler = Scheduler::new(graph, jobs, config.memory_bytes, seed, folder, progress);
+    let scheduler = Scheduler::new(graph, jobs, limit, seed, folder, progress);
     scheduler.run();
     let embedded = scheduler.into_result(kept.len())?;
     Ok(EmbedSummary { embedded, kept: kept.iter().map(|job| job.index).collect() })
