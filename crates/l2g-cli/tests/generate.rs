@@ -162,7 +162,7 @@ fn parts_hold_the_edges_of_one_file() {
         }
     }
     let refused = failure(&folder, &["generate", "rmat", "--out", "edges", "--parts", "2"]);
-    assert_eq!(refused.0, Some(1));
+    assert_eq!(refused.0, Some(2));
     assert!(refused.1.contains("it exists already; parts need a new or an empty folder"), "{}", refused.1);
     let matrix = failure(&folder, &["generate", "rmat", "--out", "m", "--parts", "2", "--format", "npz"]);
     assert!(matrix.1.contains("cannot be divided into parts"), "{}", matrix.1);

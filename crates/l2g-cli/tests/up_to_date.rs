@@ -349,11 +349,12 @@ fn a_limit_of_memory_is_told_in_words() {
     let wide = ["run", "graph.npz", "--out", "run", "--threads", "1", "--set", "embed.dim=8000"];
     let output = limited(&folder, "-v 400000", &wide);
     assert_refused(&output, &["of memory, and this process may use"]);
-    // What cannot be foreseen ends with a sentence too.
+    // What cannot be foreseen ends with a sentence too; edges are held out in memory.
     let edges = ["generate", "rmat", "--nodes", "262144", "--edges", "2000000", "--out", "edges.npy"];
     assert!(l2g(&folder, &edges).status.success());
+    let held_out = ["--hold-out", "0.3"];
     let graph = ["graph", "edges.npy", "--out", "run", "--threads", "1", "--quiet"];
-    let output = limited(&folder, "-v 80000", &graph);
+    let output = limited(&folder, "-v 80000", &[&graph[..], &held_out].concat());
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     let told = text(&output);
     assert!(told.contains("out of memory") || told.contains("does not fit the limit"), "{told}");

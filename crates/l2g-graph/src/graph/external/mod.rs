@@ -19,7 +19,8 @@
 //! against 5.4 of the counting sort into rows.
 //!
 //! Disk: 8 bytes for each entry of a row (12 with weights), that is 16 an undirected edge, besides
-//! the graph; how much it will be is told and checked first (`space.rs`). Memory: the limit. Time: each edge is written and read once more than in memory.
+//! the graph; how much it will be is told and checked first (`space.rs`). Memory: the limit. Time: each
+//! edge is written and read once more than in memory.
 
 mod buckets;
 
