@@ -185,7 +185,7 @@ impl AlignSize {
         let room = limit.saturating_sub(least);
         let centres = if config.refines() { self.centre_bytes() } else { 0 };
         let mut bytes = least;
-        if centres <= room {
+        if config.refines() && centres <= room {
             let base = self.held_bytes() + 8 * self.shared_rows as u64;
             bytes = bytes.max(base + self.refining_bytes() + centres + 4 * self.motions());
         }

@@ -11,8 +11,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "memory",
         "a size such as 512M or 4G",
-        "The most memory that a stage may take, mapped files not counted. A graph that does not fit is \
-         made on disk, to the same bytes.",
+        "The most memory that a stage may take, mapped files not counted. What does not fit is done on disk, in \
+         parts or on smaller samples; a stage that cannot be done within it is refused beforehand.",
     )
     .or("what is free"),
     setting(
@@ -365,7 +365,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "align.levels",
         "0 to 8",
-        "1 aligns all patches at once, 2 groups of patches and then the groups, and so on. 0 chooses.",
+        "1 aligns all patches at once, 2 groups of patches and then the groups, and so on. 0 chooses: 1 while \
+         that fits into memory.",
     ),
     setting("align.tolerance", "above 0, below 0.1", "The largest angle by which eigenvectors may be off."),
     setting(

@@ -136,8 +136,7 @@ impl PartitionMethod {
         let Self::Auto(metis) = self else { return self.clone() };
         // A directed graph is partitioned with every edge both ways.
         let entries = graph.num_directed_edges() * if graph.is_symmetric() { 1 } else { 2 };
-        let size = PartitionSize { nodes: graph.num_nodes(), entries, directed: !graph.is_symmetric() };
-        let fits = self.memory_need(&size).most <= limit;
+        let fits = self.memory_need(&PartitionSize::of(graph)).most <= limit;
         match fits && metis::can_count(graph.num_nodes(), entries) {
             true => Self::Metis(metis.clone()),
             false => Self::Buffered(Buffered::within(graph.num_nodes(), entries / 2, limit)),

@@ -9,7 +9,7 @@ impl PartitionMethod {
         let (nodes, entries) = (size.nodes as u64, size.entries as u64);
         let of_method = match self {
             Self::Auto(_) | Self::Metis(_) => {
-                Need { about: metis_about(nodes, entries), most: metis_bytes(size.nodes, size.entries) }
+                Need { about: metis_about(size), most: metis_bytes(size.nodes, size.entries) }
             }
             Self::Buffered(buffered) => buffered.memory_need(size.nodes, size.entries / 2),
             // Clusters, and an order of nodes where it is not the natural one.
@@ -26,11 +26,15 @@ impl PartitionMethod {
     }
 }
 
-/// What METIS usually takes. The more edges a node has, the less contracting the graph saves: 30
-/// bytes an entry with 7 entries a node, 54 to 84 with 20 (`benches/partition.rs`).
-fn metis_about(nodes: u64, entries: u64) -> u64 {
-    let degree = entries as f64 / nodes.max(1) as f64;
-    (entries as f64 * (13.0 + 2.5 * degree).clamp(25.0, 70.0)) as u64 + 12 * nodes
+/// What METIS usually takes. The more edges a node has, the less contracting the graph saves, unless
+/// neighbours are neighbours of each other: 17 bytes an entry of points in a plane, 46 to 54 of a block model
+/// with 10 entries a node, 54 to 84 with 20 (`benches/partition.rs`, `benchmarks/dry_run.py`).
+fn metis_about(size: &PartitionSize) -> u64 {
+    let degree = size.entries as f64 / size.nodes.max(1) as f64;
+    let random = (18.0 + 3.0 * degree).clamp(25.0, 65.0);
+    let near = (size.clustering / 0.4).min(1.0);
+    let bytes = random + near * (15.0 - random);
+    (size.entries as f64 * bytes) as u64 + 8 * size.nodes as u64
 }
 
 #[cfg(test)]
@@ -40,7 +44,7 @@ mod tests {
 
     #[test]
     fn methods_that_stream_need_less() {
-        let size = PartitionSize { nodes: 1_000_000, entries: 20_000_000, directed: false };
+        let size = PartitionSize { nodes: 1_000_000, entries: 20_000_000, directed: false, clustering: 0.0 };
         let need = |method: PartitionMethod| method.memory_need(&size);
         let metis = need(PartitionMethod::Metis(Metis::default()));
         let buffered = need(PartitionMethod::Buffered(Buffered::default()));

@@ -81,9 +81,7 @@ impl<'a> Needs<'a> {
             + match stage {
                 // Whoever reads the graph tells what has to fit.
                 StageName::Graph => 0,
-                StageName::Partition => {
-                    self.config.partition.method.memory_need(&shape.partition_size()).most
-                }
+                StageName::Partition => self.config.partition.method.memory_need(&shape.partition).most,
                 StageName::Patch => self.patch_bytes(),
                 StageName::Embed => self.embed_bytes(1),
                 StageName::Align => {
@@ -106,8 +104,7 @@ impl<'a> Needs<'a> {
             + match stage {
                 StageName::Graph => self.graph_memory(),
                 StageName::Partition => {
-                    let Need { about, .. } =
-                        self.config.partition.method.memory_need(&shape.partition_size());
+                    let Need { about, .. } = self.config.partition.method.memory_need(&shape.partition);
                     about
                 }
                 StageName::Patch => self.patch_bytes(),
@@ -194,9 +191,9 @@ impl<'a> Needs<'a> {
         most.min(room / self.training_bytes(self.shape.patch_nodes).max(1)).max(1)
     }
 
-    /// The common frame, which later stages look into.
+    /// The common frame, which later stages look into: as it is, and as it is read.
     fn frame_bytes(&self) -> u64 {
-        self.config.embed.frame_need(&self.shape.graph, self.shape.method)[0].about
+        3 * self.config.embed.frame_need(&self.shape.graph, self.shape.method)[0].about / 2
     }
 
     /// What patches learned, applied to the whole graph; it is part of the stage `align`.

@@ -23,6 +23,8 @@ pub(super) struct Shape {
     /// The graph.
     pub(super) graph: PatchSize,
     pub(super) directed: bool,
+    /// The graph as a partitioner sees it.
+    pub(super) partition: PartitionSize,
     pub(super) weighted: bool,
     /// The bytes of the graph's files.
     pub(super) graph_bytes: u64,
@@ -59,6 +61,7 @@ impl Shape {
         let mut shape = Self {
             graph: size,
             directed: !graph.is_symmetric(),
+            partition: PartitionSize::of(graph),
             weighted: graph.weights().is_some(),
             graph_bytes: graph_bytes(graph, &size),
             id_bytes: id_bytes(graph),
@@ -123,12 +126,6 @@ impl Shape {
         self.links += star;
         self.shared_nodes = nodes.min(patches * (borrowed + guests) + landmarks);
         Ok(())
-    }
-
-    /// The graph, as a partitioner sees it.
-    pub(super) fn partition_size(&self) -> PartitionSize {
-        let PatchSize { num_nodes: nodes, num_edges: entries, .. } = self.graph;
-        PartitionSize { nodes, entries, directed: self.directed }
     }
 
     /// The patches, as alignment sees them.

@@ -45,7 +45,8 @@ impl EmbedConfig {
             let settings = walk_settings(self, self.dim);
             let frame = WalkFrame::memory_bytes(graph.num_nodes, clusters, &settings);
             held += if walks { frame } else { 0 };
-            making += frame + 24 * (clusters * clusters) as u64 + 12 * graph.num_nodes as u64;
+            // Several lengths of walks are tried, each with sums of its own.
+            making += 3 * frame + 8 * (clusters * clusters) as u64 + 12 * graph.num_nodes as u64;
         }
         [Need::of(held), Need::of(making)]
     }
