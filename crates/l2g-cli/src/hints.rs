@@ -125,6 +125,9 @@ fn for_patch_error(error: &PatchError) -> Option<String> {
         }
         PatchError::NotConverged { .. } => "rerun with `--set patch.sparsify=conductance`".into(),
         PatchError::Length { .. } => "rerun `l2g partition` on this run folder".into(),
+        PatchError::Limit { needed, .. } => {
+            format!("allow `--memory {needed}`, or fewer guests by a smaller `patch.cover_budget`")
+        }
         _ => return None,
     })
 }

@@ -96,3 +96,41 @@ fn people_read_a_table() {
     let table = result(&run.l2g(&["patch", "run"]));
     assert!(table.contains("a node is in 3.") && table.contains("an edge in "), "{table}");
 }
+
+#[test]
+fn a_limit_of_memory_changes_nothing_or_refuses_before_anything_is_written() {
+    let run = Folder::of_cora();
+    run.json(&["partition", "run", "--clusters", "10", "--json"]);
+    let refused = run.l2g(&["patch", "run", "--memory", "2M"]);
+    assert_refused(
+        &refused,
+        &["making patches would take about ", "and the limit is 2M", "hint: allow `--memory "],
+    );
+    assert!(!run.join("run/3-patches/patches.json").exists());
+    run.json(&["patch", "run", "--json"]);
+    let without = run.files("3-patches");
+    let told = text(&refused);
+    let needed = told.split("`--memory ").nth(1).unwrap().split('`').next().unwrap();
+    run.json(&["patch", "run", "--memory", needed, "--json"]);
+    assert!(run.files("3-patches") == without);
+    // A refusal leaves what is there.
+    assert_refused(&run.l2g(&["patch", "run", "--memory", "2M"]), &["making patches"]);
+    assert!(run.files("3-patches") == without);
+}
+
+#[test]
+fn what_guests_do_not_cover_is_told_before_embedding() {
+    let run = Folder::of_cora();
+    run.json(&["partition", "run", "--clusters", "10", "--json"]);
+    let none = run.json(&["patch", "run", "--set", "patch.cover_budget=0", "--json"]);
+    let some = run.json(&["patch", "run", "--set", "patch.cover_budget=0.02", "--json"]);
+    let all = run.json(&["patch", "run", "--set", "patch.cover_budget=inf", "--json"]);
+    let lost = |report: &serde_json::Value| report["edges_in_no_patch"]["count"].as_u64().unwrap();
+    assert!(lost(&none) > lost(&some) && lost(&some) > 0 && lost(&all) == 0);
+    let copies = |report: &serde_json::Value| report["node_cover"]["copies"].as_u64().unwrap();
+    assert_eq!(copies(&some), copies(&none) + 49);
+    let told =
+        run.l2g(&["run", "cora", "--method", "spectral", "--dim", "8", "--set", "patch.cover_budget=0.01"]);
+    let line = text(&told).lines().find(|line| line.starts_with("patch ")).unwrap().to_owned();
+    assert!(line.contains(": a node is in ") && line.contains("% of the edges are in no patch"), "{line}");
+}

@@ -123,7 +123,7 @@ pub(crate) fn execute(args: &PatchArgs, context: &Context) -> anyhow::Result<()>
     let clusters = read_partition(&work.run, graph.num_nodes()).with_context(failed)?;
     args.dim.put_into(&mut work.config);
     work.config.patch = settings(args, &work.config.patch);
-    let usual = work.config.embed.usual_landmarks(&graph);
+    let usual = work.config.embed.usual_landmarks(&graph, clusters.num_clusters());
     work.config.patch.landmarks.get_or_insert(usual);
     work.prepare()?;
     let Config { patch: config, embed, seed, .. } = &work.config;

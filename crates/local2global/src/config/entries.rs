@@ -172,7 +172,8 @@ pub(super) const SETTINGS: &[Setting] = &[
         "patch.cover_budget",
         "a number from 0, or inf",
         "For `edges`: how many nodes become guests of other patches to bring edges that would lie in no \
-         patch, at most, as a share of all nodes. Those that bring most come first. `inf` covers every edge.",
+         patch, at most, as a share of all nodes. Those that bring most come first; what is left brings \
+         edges to the patches of both their ends. `inf` does so for all edges.",
     ),
     choice(
         "patch.sparsify",
@@ -191,7 +192,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "Nodes from all over the graph that every patch holds: up to 1 a share of the mean cluster, above a \
          number of nodes.",
     )
-    .or("0.5 for hops and both, 0 for walks, 1 for others"),
+    .or("0.5 for hops and both, 0 for walks, 1 for others; less in graphs of 100 000 nodes or more"),
     choice(
         "embed.method",
         &[

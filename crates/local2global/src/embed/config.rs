@@ -199,17 +199,30 @@ impl EmbedConfig {
         self.each().any(|config| matches!(config.method, Auto | Hops | Walks | Both))
     }
 
-    /// How many landmarks the patches of a graph should have, unless told otherwise: as many as a
-    /// cluster has nodes, and half as many with a common frame, where alignment has less to do.
-    /// Walks with a common frame lead out of the patch, and need none.
-    pub fn usual_landmarks(&self, graph: &Graph) -> Landmarks {
+    /// How many landmarks the patches of a graph should have that is split into so many clusters, unless
+    /// told otherwise: as many as a cluster has nodes, and half as many with a common frame, where
+    /// alignment has less to do. Walks with a common frame lead out of the patch, and need none.
+    ///
+    /// In a large graph clusters have more nodes than a rotation needs, and landmarks are what makes most
+    /// copies: there, four for each dimension are enough, or a quarter of a cluster.
+    pub fn usual_landmarks(&self, graph: &Graph, num_clusters: usize) -> Landmarks {
         let method = self.method.for_graph(graph);
-        match (method, self.has_common_frame(method)) {
-            (EmbedMethod::Walks, true) => Landmarks::NONE,
-            (_, true) => Landmarks::Share(0.5),
-            (_, false) => Landmarks::Share(1.0),
+        let share = match (method, self.has_common_frame(method)) {
+            (EmbedMethod::Walks, true) => return Landmarks::NONE,
+            (_, true) => 0.5,
+            (_, false) => 1.0,
+        };
+        if graph.num_nodes() < Self::LARGE_GRAPH {
+            return Landmarks::Share(share);
         }
+        let cluster = graph.num_nodes() as f64 / num_clusters.max(1) as f64;
+        let enough = 4.0 * (self.dim as f64 + 1.0) / cluster;
+        // In hundredths, since people read it in the settings.
+        Landmarks::Share(share.min((100.0 * enough.max(0.25)).ceil() / 100.0))
     }
+
+    /// From so many nodes on, landmarks are fewer than a cluster has nodes.
+    const LARGE_GRAPH: usize = 100_000;
 
     /// What the patches of a graph should cover, unless told otherwise: edges, so that some model
     /// sees them. With a common frame walks lead out of the patch, and see them anyway.

@@ -7,11 +7,13 @@
 //!
 //! A candidate `(v, P)` gains as many uncovered edges as lead from `v` into the cluster of `P`. The
 //! largest gain is taken first, so that a hub goes to its many neighbours and not they to it, until
-//! every edge is covered or the budget of guests is spent. What equal candidates come in is as good as
-//! random, but always the same.
+//! every edge is covered or the budget of guests is spent. The order of equal candidates is as good as
+//! random, but always the same. What is left of the budget when every edge is covered goes to the other side
+//! of edges, those with most edges first: an edge in the patches of both its ends is seen by both models.
+//! Without any limit, both ends of all edges are guests.
 //!
 //! **Nothing global is needed for that.** A guest changes gains only between its cluster and that of its
-//! host, so greedy can run for every pair of clusters by itself (`pair_cover.rs`). Its gains never
+//! host, so greedy can run for every pair of clusters by itself (`pair_cover.rs`). Gains never
 //! rise along the way; so the first guests of the greedy choice over all pairs are those with the largest
 //! gains of the choices for each pair. Two passes give them:
 //!
@@ -35,7 +37,7 @@ use rayon::prelude::*;
 
 use super::lists::PatchLists;
 use super::memberships::Memberships;
-use super::pair_cover::{Cut, PairCover, Pick};
+use super::pair_cover::{Cut, Gain, PairCover, Pick};
 use crate::graph::{Graph, NodeId, NodeIndex, NodeLists};
 
 /// So many clusters are looked at before their guests are put with the others.
@@ -63,8 +65,8 @@ pub(super) fn guests(graph: &Graph, lists: &PatchLists<'_>, budget: usize) -> No
 /// Which picks of greedy the budget allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Limit {
-    /// All that gain more are taken, and some that gain as much.
-    gain: u32,
+    /// All that gain more are taken, and some that gain as much; none if all are taken.
+    gain: Option<Gain>,
     /// How many that gain more there are.
     above: usize,
     /// How many that gain as much are taken, and how many there are.
@@ -73,12 +75,12 @@ struct Limit {
 
 impl Limit {
     /// The limit for the number of picks of each gain.
-    fn of(counts: &BTreeMap<u32, usize>, budget: usize) -> Self {
-        let mut limit = Self { gain: 0, above: 0, of_equal: [0, 0] };
+    fn of(counts: &BTreeMap<Gain, usize>, budget: usize) -> Self {
+        let mut limit = Self { gain: None, above: 0, of_equal: [0, 0] };
         for (&gain, &count) in counts.iter().rev() {
             let taken = count.min(budget - limit.above);
             if taken < count {
-                return Self { gain, of_equal: [taken, count], ..limit };
+                return Self { gain: Some(gain), of_equal: [taken, count], ..limit };
             }
             limit.above += count;
         }
@@ -115,8 +117,10 @@ impl Search<'_> {
                 .into_par_iter()
                 .map_init(Default::default, |scratch, cluster| {
                     let mut kept = Vec::new();
-                    self.each_pick(scratch, cluster as u32, limit.gain.max(1), |pick| {
-                        if pick.gain > limit.gain || limit.of_equal[0] > 0 && pick.tie() <= largest_tie {
+                    let least = limit.gain.unwrap_or(Gain::LEAST);
+                    self.each_pick(scratch, cluster as u32, least, |pick| {
+                        if Some(pick.gain) > limit.gain || limit.of_equal[0] > 0 && pick.tie() <= largest_tie
+                        {
                             kept.push(pick);
                         }
                     });
@@ -125,7 +129,7 @@ impl Search<'_> {
                 .collect();
             for pick in found.into_iter().flatten() {
                 let node = I::from_index(pick.node.index());
-                match pick.gain > limit.gain {
+                match Some(pick.gain) > limit.gain {
                     true => guests.push((pick.patch, node)),
                     false => equal.push((pick.tie(), pick.patch, node)),
                 }
@@ -138,13 +142,15 @@ impl Search<'_> {
     }
 
     /// How many picks of each gain greedy would take if it had no budget.
-    fn count_picks(&self) -> BTreeMap<u32, usize> {
+    fn count_picks(&self) -> BTreeMap<Gain, usize> {
         let count = |scratch: &mut (Vec<Cut>, PairCover), cluster: usize| {
             let mut counts = BTreeMap::new();
-            self.each_pick(scratch, cluster as u32, 1, |pick| *counts.entry(pick.gain).or_default() += 1);
+            self.each_pick(scratch, cluster as u32, Gain::LEAST, |pick| {
+                *counts.entry(pick.gain).or_default() += 1
+            });
             counts
         };
-        let sum = |mut sum: BTreeMap<u32, usize>, counts: BTreeMap<u32, usize>| {
+        let sum = |mut sum: BTreeMap<Gain, usize>, counts: BTreeMap<Gain, usize>| {
             counts.iter().for_each(|(&gain, &count)| *sum.entry(gain).or_default() += count);
             sum
         };
@@ -159,7 +165,7 @@ impl Search<'_> {
         &self,
         (cuts, cover): &mut (Vec<Cut>, PairCover),
         cluster: u32,
-        least: u32,
+        least: Gain,
         mut take: impl FnMut(Pick),
     ) {
         cuts.clear();
@@ -220,9 +226,11 @@ mod tests {
         let partition = Partition::from_labels(vec![0, 0, 1, 1, 1]);
         // The edge 1 - 2 lies in patch 0 already, 0 - 3 in none.
         let lists = lists(&partition, &[&[2], &[]]);
-        let found = pairs(&guests(&square, &lists, 9));
+        let found = pairs(&guests(&square, &lists, 1));
         assert!(found == [(0, 3)] || found == [(1, 0)], "{found:?}");
         assert!(pairs(&guests(&square, &lists, 0)).is_empty());
+        // The other side comes when there is nothing left to cover.
+        assert_eq!(pairs(&guests(&square, &lists, 9)), [(0, 3), (1, 0)]);
     }
 
     #[test]
@@ -234,25 +242,31 @@ mod tests {
         assert_eq!(count_uncovered(&square, &Memberships::of(&lists)), 0);
     }
 
-    /// A candidate and the edges it covers, by the definition: all candidates are tried at each step.
-    fn brute_force(graph: &Graph, partition: &Partition, budget: usize) -> Vec<Pick> {
+    /// By the definition: all candidates are tried at each step.
+    fn brute_force(graph: &Graph, partition: &Partition) -> Vec<Pick> {
         let home = |node: NodeId| partition.cluster_of(node);
         let edges = graph.nodes().flat_map(|a| graph.neighbors(a).map(move |b| [a, b]));
-        let mut open: Vec<[NodeId; 2]> = edges.filter(|&[a, b]| a < b && home(a) != home(b)).collect();
-        let mut picks = Vec::new();
-        while picks.len() < budget && !open.is_empty() {
-            let covers = |&[a, b]: &[NodeId; 2], node: NodeId, patch: u32| {
-                a == node && home(b) == patch || b == node && home(a) == patch
+        let cut: Vec<[NodeId; 2]> = edges.filter(|&[a, b]| a < b && home(a) != home(b)).collect();
+        let covers = |&[a, b]: &[NodeId; 2], node: NodeId, patch: u32| {
+            a == node && home(b) == patch || b == node && home(a) == patch
+        };
+        let mut left: Vec<(u32, NodeId)> =
+            cut.iter().flat_map(|&[a, b]| [(home(b), a), (home(a), b)]).collect();
+        left.sort_unstable();
+        left.dedup();
+        let (mut open, mut picks) = (cut.clone(), Vec::new());
+        while !left.is_empty() {
+            let gain = |&(patch, node): &(u32, NodeId)| {
+                let count = |edges: &[[NodeId; 2]]| {
+                    edges.iter().filter(|edge| covers(edge, node, patch)).count() as u32
+                };
+                let gain = if open.is_empty() { Gain::Again(count(&cut)) } else { Gain::New(count(&open)) };
+                Pick { gain, patch, node }
             };
-            let candidates = open.iter().flat_map(|&[a, b]| [(a, home(b)), (b, home(a))]);
-            let best = candidates
-                .map(|(node, patch)| {
-                    let gain = open.iter().filter(|edge| covers(edge, node, patch)).count() as u32;
-                    Pick { gain, patch, node }
-                })
-                .max_by_key(|pick| (pick.gain, std::cmp::Reverse(pick.tie())))
-                .unwrap();
+            let order = |pick: &Pick| (pick.gain, std::cmp::Reverse(pick.tie()));
+            let best = left.iter().map(gain).max_by_key(order).unwrap();
             open.retain(|edge| !covers(edge, best.node, best.patch));
+            left.retain(|&candidate| candidate != (best.patch, best.node));
             picks.push(best);
         }
         picks
@@ -276,15 +290,16 @@ mod tests {
             let partition = Partition::from_labels(labels);
             let none: Vec<&[u64]> = vec![&[]; partition.num_clusters()];
             let mut lists = lists(&partition, &none);
-            let all = brute_force(&graph, &partition, usize::MAX);
+            let all = brute_force(&graph, &partition);
             assert!(all.is_sorted_by(|a, b| a.gain >= b.gain));
-            for budget in [0, 1, 2, 5, 11, all.len() - 1, all.len(), usize::MAX] {
+            let enough = all.iter().filter(|pick| matches!(pick.gain, Gain::New(_))).count();
+            for budget in [0, 1, 2, 5, 11, enough - 1, enough, enough + 3, all.len() - 1, usize::MAX] {
                 let mut expected: Vec<(u32, u64)> =
                     all.iter().take(budget).map(|pick| (pick.patch, pick.node.0)).collect();
                 expected.sort_unstable();
                 assert_eq!(pairs(&guests(&graph, &lists, budget)), expected, "case {case}, {budget}");
             }
-            lists.add(&guests(&graph, &lists, usize::MAX));
+            lists.add(&guests(&graph, &lists, enough));
             assert_eq!(count_uncovered(&graph, &Memberships::of(&lists)), 0, "case {case}");
         }
     }

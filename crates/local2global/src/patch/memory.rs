@@ -68,7 +68,7 @@ pub fn memory_bytes(sizes: &PatchSizes, config: &PatchConfig, dim: usize) -> Res
     let each = config.bounds_within(dim, mean)?.half_max().min(mean) as f64;
     let degree = config.degree.min(sizes.clusters.saturating_sub(1) as f64);
     let borrowed = (degree * each * clusters as f64) as u64;
-    let guests = (config.most_guests(sizes.nodes) as u64).min(entries / 2);
+    let guests = (config.most_guests(sizes.nodes) as u64).min(entries);
     let landmarks = config.landmarks.unwrap_or(Landmarks::NONE).count(sizes.nodes, sizes.clusters) as u64;
     let pairs = ClusterGraph::most_pairs(sizes.clusters).min(entries / 2);
     let dense = if sizes.clusters <= super::resistance::EXACT_LIMIT { 16 * clusters * clusters } else { 0 };
@@ -103,7 +103,8 @@ pub(super) fn check(
         true => Ok(()),
         false => Err(PatchError::Limit {
             needed: ByteSize(needed.next_multiple_of(1 << 20)),
-            limit: ByteSize(limit),
+            // What is free is no round number.
+            limit: ByteSize(if limit < 1 << 20 { limit } else { limit >> 20 << 20 }),
         }),
     }
 }

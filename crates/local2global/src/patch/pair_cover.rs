@@ -4,12 +4,14 @@
 //! `b` joins the patch of `A`, or `a` that of `B`. So the edges between the two are a bipartite graph,
 //! and guests that cover them all are a vertex cover of it. Greedy takes the node with the most
 //! uncovered edges, and again, until none is left. What a node brings never grows, so a node is put
-//! into a heap with what it brought once, and looked at again when it comes up.
+//! into a heap with what it brought once, and looked at again when it comes up. Then come the nodes
+//! that are left, by all their edges: with them, edges lie in the patches of both their ends.
 //!
 //! Cost: `O(e log e)` time and some 60 bytes an edge, for `e` edges.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use crate::graph::NodeId;
 
@@ -25,10 +27,23 @@ pub(super) struct Cut {
 /// A node that becomes a guest of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pick {
-    /// How many uncovered edges it brings.
-    pub(super) gain: u32,
+    pub(super) gain: Gain,
     pub(super) patch: u32,
     pub(super) node: NodeId,
+}
+
+/// How much a guest brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Gain {
+    /// So many edges that lie in a patch already, but not in this one.
+    Again(u32),
+    /// So many edges that lie in no patch.
+    New(u32),
+}
+
+impl Gain {
+    /// The least that a guest can bring.
+    pub(super) const LEAST: Self = Self::Again(1);
 }
 
 impl Pick {
@@ -45,6 +60,13 @@ fn tie(patch: u32, node: NodeId) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31
+}
+
+/// Marks a node that was taken.
+const TAKEN: u32 = u32::MAX;
+
+fn range(starts: &[u32], place: u32) -> Range<usize> {
+    starts[place as usize] as usize..starts[place as usize + 1] as usize
 }
 
 /// What the greedy cover works with, kept from pair to pair.
@@ -64,15 +86,19 @@ pub(super) struct PairCover {
 
 impl PairCover {
     /// Covers edges between the cluster `near` and another one, ascending, and tells the picks in
-    /// their order, as long as they bring `least` edges.
-    pub(super) fn pick(&mut self, near: u32, cuts: &[Cut], least: u32, mut take: impl FnMut(Pick)) {
+    /// their order, as long as they bring `least`.
+    pub(super) fn pick(&mut self, near: u32, cuts: &[Cut], least: Gain, mut take: impl FnMut(Pick)) {
         let far = cuts[0].other;
+        let mut take = |gain: Gain, patch: u32, node: NodeId| {
+            if gain >= least {
+                take(Pick { gain, patch, node });
+            }
+        };
         if let [cut] = cuts {
-            let ends = [(far, cut.near), (near, cut.far)].map(|(patch, node)| Pick { gain: 1, patch, node });
-            let first = ends.into_iter().min_by_key(|pick| (pick.tie(), pick.node)).expect("two ends");
-            return if least <= 1 {
-                take(first)
-            };
+            let mut ends = [(far, cut.near), (near, cut.far)];
+            ends.sort_unstable_by_key(|&(patch, node)| (tie(patch, node), node));
+            take(Gain::New(1), ends[0].0, ends[0].1);
+            return take(Gain::Again(1), ends[1].0, ends[1].1);
         }
         let num_near = self.connect(cuts);
         let patch_of = |place: u32| if (place as usize) < num_near { far } else { near };
@@ -81,26 +107,31 @@ impl PairCover {
             self.heap.push((gain, Reverse(tie), Reverse(place)));
         }
         while let Some((gain, tie, Reverse(place))) = self.heap.pop() {
-            let now = self.gains[place as usize];
-            if gain < least {
+            if Gain::New(gain) < least {
                 break;
             }
+            let now = self.gains[place as usize];
             if now < gain {
                 if now > 0 {
                     self.heap.push((now, tie, Reverse(place)));
                 }
                 continue;
             }
-            take(Pick { gain, patch: patch_of(place), node: self.nodes[place as usize] });
-            self.gains[place as usize] = 0;
-            let range = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
-            for &neighbor in &self.neighbors[range] {
-                // Nothing is left of those that were taken, and that is theirs already.
+            take(Gain::New(gain), patch_of(place), self.nodes[place as usize]);
+            self.gains[place as usize] = TAKEN;
+            for &neighbor in &self.neighbors[range(&self.starts, place)] {
                 let rest = &mut self.gains[neighbor as usize];
-                *rest = rest.saturating_sub(1);
+                *rest -= u32::from(*rest != TAKEN);
             }
         }
         self.heap.clear();
+        if matches!(least, Gain::New(_)) {
+            return;
+        }
+        for place in (0..self.nodes.len() as u32).filter(|&place| self.gains[place as usize] != TAKEN) {
+            let edges = range(&self.starts, place).len() as u32;
+            take(Gain::Again(edges), patch_of(place), self.nodes[place as usize]);
+        }
     }
 
     /// Numbers the nodes and lists their neighbours; returns how many are of the near cluster.
@@ -151,32 +182,40 @@ impl PairCover {
 mod tests {
     use super::*;
 
-    fn picks(edges: &[[u64; 2]]) -> Vec<(u32, u32, u64)> {
+    /// The picks that bring new edges, and the others.
+    fn picks(edges: &[[u64; 2]]) -> [Vec<(u32, u32, u64)>; 2] {
         let mut cuts: Vec<Cut> =
             edges.iter().map(|&[near, far]| Cut { other: 7, near: NodeId(near), far: NodeId(far) }).collect();
         cuts.sort_unstable();
-        let mut found = Vec::new();
-        PairCover::default().pick(3, &cuts, 1, |pick| found.push((pick.gain, pick.patch, pick.node.0)));
+        let mut found = [Vec::new(), Vec::new()];
+        PairCover::default().pick(3, &cuts, Gain::LEAST, |pick| match pick.gain {
+            Gain::New(gain) => found[0].push((gain, pick.patch, pick.node.0)),
+            Gain::Again(gain) => found[1].push((gain, pick.patch, pick.node.0)),
+        });
         found
     }
 
     #[test]
     fn a_hub_covers_all_its_edges_at_once() {
-        assert_eq!(picks(&[[0, 10], [0, 11], [0, 12], [1, 12]])[0], (3, 7, 0));
-        assert_eq!(picks(&[[0, 10], [0, 11], [0, 12]]), [(3, 7, 0)]);
-        assert_eq!(picks(&[[0, 10], [1, 10], [2, 10]]), [(3, 3, 10)]);
+        assert_eq!(picks(&[[0, 10], [0, 11], [0, 12], [1, 12]])[0][0], (3, 7, 0));
+        let [new, again] = picks(&[[0, 10], [0, 11], [0, 12]]);
+        assert_eq!(new, [(3, 7, 0)]);
+        assert_eq!(again, [(1, 3, 10), (1, 3, 11), (1, 3, 12)]);
+        assert_eq!(picks(&[[0, 10], [1, 10], [2, 10]])[0], [(3, 3, 10)]);
     }
 
     #[test]
     fn what_a_node_brings_is_looked_at_again() {
         // Two hubs on either side that share an edge: the second brings one less.
         let edges = [[0, 10], [0, 11], [0, 12], [0, 13], [1, 10], [2, 10]];
-        assert_eq!(picks(&edges), [(4, 7, 0), (2, 3, 10)]);
+        let [new, again] = picks(&edges);
+        assert_eq!(new, [(4, 7, 0), (2, 3, 10)]);
+        assert_eq!(again.len(), 5);
     }
 
     #[test]
     fn one_side_of_a_single_edge_is_enough_and_either_may_be_it() {
-        let sides: Vec<u32> = (0..40).map(|node| picks(&[[node, 100 + node]])[0].1).collect();
+        let sides: Vec<u32> = (0..40).map(|node| picks(&[[node, 100 + node]])[0][0].1).collect();
         assert!(sides.contains(&3) && sides.contains(&7));
     }
 }

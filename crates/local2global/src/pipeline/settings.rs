@@ -94,7 +94,7 @@ impl Config {
     /// Fills in what follows from the method of embedding and the graph: how patches are trained,
     /// what they cover, which landmarks they share, and how they are aligned.
     pub(crate) fn settle_methods(&mut self, graph: &Graph) {
-        let Self { patch, embed, align, .. } = self;
+        let Self { partition, patch, embed, align, .. } = self;
         *embed = embed.settled();
         // Models that were trained apart differ by more than rotations, and all copies together say
         // more about them than pairs of patches. With a common frame patches nearly agree already.
@@ -104,7 +104,12 @@ impl Config {
         } else if method != EmbedMethod::Spectral {
             align.method.get_or_insert(AlignMethod::Procrustes);
         }
-        patch.landmarks.get_or_insert(embed.usual_landmarks(graph));
+        if patch.landmarks.is_none() {
+            // Settings that fit no graph are refused where they are used.
+            let smallest = patch.overlap_bounds(embed.dim).map_or(1, |bounds| bounds.half_min());
+            let clusters = partition.num_clusters(graph.num_nodes(), smallest).unwrap_or(1);
+            patch.landmarks = Some(embed.usual_landmarks(graph, clusters));
+        }
         patch.cover.get_or_insert(embed.usual_cover(graph));
     }
 }
