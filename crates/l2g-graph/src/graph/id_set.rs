@@ -77,6 +77,11 @@ impl Ranks {
         self.len
     }
 
+    /// Whether there is no id.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// One more than the largest member; 0 if there is none.
     pub fn bound(&self) -> usize {
         let last = self.words.iter().rposition(|&word| word != 0);
