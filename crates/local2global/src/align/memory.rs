@@ -266,7 +266,7 @@ mod tests {
         let config = AlignConfig { method: Some(AlignMethod::Straighten), ..AlignConfig::default() };
         let size =
             AlignSize { shared_nodes: 10_000_000, shared_rows: 20_000_000, copies: 45_000_000, ..large(32) };
-        let limit = 4 << 30;
+        let limit = 3 << 30;
         assert!(size.memory_bytes(&config, limit) <= limit);
         assert_eq!(size.temporary_bytes(&config, limit), 2_560_000_000);
         assert_eq!(size.temporary_bytes(&config, u64::MAX), 0);
