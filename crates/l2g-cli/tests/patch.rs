@@ -104,7 +104,7 @@ fn a_limit_of_memory_changes_nothing_or_refuses_before_anything_is_written() {
     let refused = run.l2g(&["patch", "run", "--memory", "2M"]);
     assert_refused(
         &refused,
-        &["making patches would take about ", "and the limit is 2M", "hint: allow `--memory "],
+        &["`patch` needs about ", "but the limit is 2M", "`--memory "],
     );
     assert!(!run.join("run/3-patches/patches.json").exists());
     run.json(&["patch", "run", "--json"]);

@@ -31,7 +31,7 @@ impl ByteSize {
     ///
     /// # Examples
     /// ```
-    /// use local2global::memory::ByteSize;
+    /// use l2g_graph::memory::ByteSize;
     ///
     /// assert_eq!(ByteSize((1 << 30) + 1).rounded_up(), "1.1G");
     /// assert_eq!(ByteSize(437 << 20).rounded_up(), "440M");

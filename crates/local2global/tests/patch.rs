@@ -409,9 +409,9 @@ fn a_limit_that_is_too_small_is_refused_before_anything_is_written() {
         memory_limit: 1 << 20,
     };
     let error = make_patch_files(&run, &task, &Silent).unwrap_err().to_string();
-    let needed = error.strip_prefix("making patches would take about ").unwrap();
+    let needed = error.strip_prefix("`patch` needs about ").unwrap();
     let (needed, rest) = needed.split_once(' ').unwrap();
-    assert_eq!(rest, "of memory, and the limit is 1M");
+    assert_eq!(rest, "of memory, but the limit is 1M");
     assert!(!run.patches().exists());
     // What it says would do does.
     let memory_limit = needed.parse::<ByteSize>().unwrap().0;

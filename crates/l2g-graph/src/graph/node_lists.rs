@@ -10,7 +10,7 @@ use crate::grouping::group_offsets;
 ///
 /// # Examples
 /// ```
-/// use local2global::graph::{NodeId, NodeLists};
+/// use l2g_graph::graph::{NodeId, NodeLists};
 ///
 /// let mut lists = NodeLists::new(10);
 /// lists.push([NodeId(3), NodeId(9)]);

@@ -10,9 +10,8 @@ use super::{Landmarks, OverlapBounds, PatchError, Sparsify};
 #[serde(rename_all = "kebab-case")]
 pub enum Cover {
     /// Every edge lies in some patch, so that some model sees it, as far as the budget
-    /// [`PatchConfig::cover_budget`] reaches. Settings may say `auto` for it, as they once did.
+    /// [`PatchConfig::cover_budget`] reaches.
     #[default]
-    #[serde(alias = "auto")]
     Edges,
     /// Every node lies in some patch, as in the paper.
     Nodes,
@@ -178,13 +177,6 @@ mod tests {
         let error = checked(-0.5).unwrap_err().to_string();
         assert_eq!(error, "setting `patch.cover_budget` is -0.5; needed a number from 0");
         assert!(checked(f64::NAN).is_err());
-    }
-
-    #[test]
-    fn auto_is_another_word_for_edges() {
-        let parsed: PatchConfig = serde_json::from_str(r#"{"cover": "auto"}"#).unwrap();
-        assert_eq!(parsed.cover, Some(Cover::Edges));
-        assert_eq!(serde_json::to_value(parsed).unwrap()["cover"], "edges");
     }
 
     #[test]

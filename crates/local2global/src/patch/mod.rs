@@ -104,7 +104,7 @@ pub enum PatchError {
     Setting { key: &'static str, found: String, needed: String },
 
     /// The limit that the user has set is too small.
-    #[error("making patches would take about {needed} of memory, and the limit is {limit}")]
+    #[error("`patch` needs about {needed} of memory, but the limit is {limit}")]
     Limit { needed: ByteSize, limit: ByteSize },
 
     /// Overlaps need more nodes than a cluster has.

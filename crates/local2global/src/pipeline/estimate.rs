@@ -16,7 +16,7 @@ use crate::embed::{EmbedConfig, EmbedMethod};
 use crate::evaluate::Task;
 use crate::graph::Graph;
 use crate::memory::{BASE_BYTES, Need};
-use crate::patch::PatchReport;
+use crate::patch::{self, PatchReport, PatchSizes};
 
 /// The record of a file in `stage.json`.
 const STAMPED_FILE_BYTES: u64 = 150;
@@ -142,11 +142,18 @@ impl<'a> Needs<'a> {
         3 * self.shape.graph_bytes > self.config.memory_limit()
     }
 
-    /// Patches while they are made: nodes and weights of all copies, members of clusters, and who touches
-    /// whom.
+    /// Patches while they are made.
     fn patch_bytes(&self) -> u64 {
-        let (nodes, copies) = (self.shape.graph.num_nodes as u64, self.shape.copies as u64);
-        28 * copies + 20 * nodes + self.undirected_bytes()
+        let Shape { graph, directed, patches, dim, .. } = self.shape;
+        let sizes = PatchSizes {
+            nodes: graph.num_nodes,
+            entries: graph.num_edges,
+            symmetric: !directed,
+            clusters: patches,
+            largest_cut: graph.num_edges / patches.max(1) / 2,
+        };
+        // Overlaps that are impossible are told before anything is estimated.
+        patch::memory_bytes(&sizes, &self.config.patch, dim).unwrap_or(0)
     }
 
     /// What training holds: the frame, and the patches in flight.

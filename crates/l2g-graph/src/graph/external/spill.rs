@@ -163,7 +163,12 @@ impl Spill {
                     None => Lists::Ids(buckets, ranks),
                 }
             }
-            Edges::Wide(wide) => numbered(wide, &scratch, options, weighted, limit)?,
+            Edges::Wide(mut wide) => {
+                let num_rows = num_rows.map(|num_rows| num_rows as u64).filter(|&rows| wide.bound() <= rows);
+                let mut rows = 0..num_rows.unwrap_or(0);
+                rows.try_for_each(|row| wide.push_node(row)).map_err(scratch.failed())?;
+                numbered(wide, &scratch, options, weighted, limit)?
+            }
         };
         Ok(SpilledEdges { scratch, options, limit, num_listed, dropped, lists })
     }

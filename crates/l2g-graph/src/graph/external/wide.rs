@@ -21,6 +21,8 @@ pub(super) struct WideEdges {
     /// One weight an edge, if edges have weights.
     weights: Option<BufWriter<File>>,
     num_edges: u64,
+    /// One more than the largest id of an edge.
+    bound: u64,
     memory: u64,
 }
 
@@ -38,7 +40,7 @@ impl WideEdges {
     pub(super) fn new(scratch: &Scratch, weighted: bool, memory: u64) -> Result<Self, ExternalError> {
         let ends = ExternalSort::new(scratch.nameless()?, memory / 2);
         let weights = weighted.then(|| scratch.nameless().map(BufWriter::new)).transpose()?;
-        Ok(Self { ends, weights, num_edges: 0, memory })
+        Ok(Self { ends, weights, num_edges: 0, bound: 0, memory })
     }
 
     /// Adds an edge.
@@ -47,10 +49,16 @@ impl WideEdges {
             self.ends.push(Keyed { key: id, value: 2 * self.num_edges + end })?;
         }
         self.num_edges += 1;
+        self.bound = self.bound.max(pair[0].max(pair[1]).saturating_add(1));
         match &mut self.weights {
             Some(file) => file.write_all(&weight.to_le_bytes()),
             None => Ok(()),
         }
+    }
+
+    /// One more than the largest id of an edge; 0 without edges.
+    pub(super) fn bound(&self) -> u64 {
+        self.bound
     }
 
     /// Adds a node that may have no edges.

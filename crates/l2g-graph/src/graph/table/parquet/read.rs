@@ -1,20 +1,24 @@
 //! Parquet files -> batches of values.
 
 use std::fs::File;
+use std::io::{BufReader, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::{ByteArray, DataType};
 use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::FileReader;
+use ::parquet::file::reader::{ChunkReader, FileReader, Length};
 use ::parquet::file::serialized_reader::SerializedFileReader;
 
+use bytes::Bytes;
 use rayon::prelude::*;
 
 use super::shape::{Kind, Shape, shapes};
 use crate::graph::ids::StringTable;
 use crate::graph::table::{Batch, TableColumn, TableError, TableReader, Values};
 use crate::npy::half_float;
+use crate::positioned::ReaderAt;
 
 /// The rows of a batch.
 const BATCH_ROWS: usize = 1 << 18;
@@ -22,9 +26,39 @@ const BATCH_ROWS: usize = 1 << 18;
 /// The rows of a batch if there are lists, whose length nobody knows beforehand.
 const LIST_ROWS: usize = 1 << 12;
 
+/// A file whose columns are read by several threads, each from its own place.
+struct SharedFile {
+    file: Arc<File>,
+    len: u64,
+}
+
+impl Length for SharedFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for SharedFile {
+    type T = BufReader<ReaderAt>;
+
+    fn get_read(&self, place: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(ReaderAt { file: self.file.clone(), place }))
+    }
+
+    fn get_bytes(&self, place: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let mut bytes = Vec::with_capacity(length);
+        let reader = ReaderAt { file: self.file.clone(), place };
+        let found = reader.take(length as u64).read_to_end(&mut bytes)?;
+        match found == length {
+            true => Ok(bytes.into()),
+            false => Err(ParquetError::EOF(format!("expected {length} bytes, found {found}"))),
+        }
+    }
+}
+
 /// An open file, and the row group that is being read.
 pub struct ParquetTable {
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<SharedFile>,
     shapes: Vec<Shape>,
     next_group: usize,
     rows_left: usize,
@@ -35,12 +69,14 @@ impl ParquetTable {
     /// Opens a file and reads its description.
     pub fn open(file: File) -> Result<Self, TableError> {
         guarded(|| {
-            let file = SerializedFileReader::new(file)?;
+            let len = file.metadata()?.len();
+            let file = SerializedFileReader::new(SharedFile { file: Arc::new(file), len })?;
             let shapes = shapes(file.metadata().file_metadata().schema_descr());
             Ok(Self { file, shapes, next_group: 0, rows_left: 0, readers: Vec::new() })
         })
     }
 
+    /// The number of rows.
     pub(crate) fn count_rows(&self) -> usize {
         usize::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
