@@ -241,7 +241,7 @@ impl Scratch {
         let mut cut_entries = 0;
         for node in rows.members.of(cluster) {
             let weights = graph.neighbor_weights(node);
-            graph.neighbors(node).enumerate().for_each(|(position, to)| {
+            for (position, to) in graph.neighbors(node).enumerate() {
                 let other = clusters[to.index()];
                 cut_entries += usize::from(other != cluster);
                 let sum = &mut self.sums[other as usize];
@@ -249,7 +249,7 @@ impl Scratch {
                     self.touched.push(other);
                 }
                 *sum += weights.map_or(1.0, |weights| f64::from(weights[position]));
-            });
+            }
         }
         self.touched.sort_unstable();
         let volume = self.touched.iter().map(|&other| self.sums[other as usize]).sum();

@@ -46,9 +46,8 @@ const CLUSTERS_AT_ONCE: usize = 1 << 10;
 /// The number of edges that lie in no patch.
 pub(super) fn count_uncovered(graph: &Graph, memberships: &Memberships<'_>) -> usize {
     let of_row = |from: NodeId| {
-        let is_lost = |to: NodeId| to < from && !memberships.share_a_patch(from, to);
-        // Goes through the row by `fold`, which looks at its width once.
-        graph.neighbors(from).map(|to| usize::from(is_lost(to))).sum::<usize>()
+        let below = graph.neighbors(from).take_while(move |&to| to < from);
+        below.filter(|&to| !memberships.share_a_patch(from, to)).count()
     };
     (0..graph.num_nodes()).into_par_iter().with_min_len(1 << 10).map(NodeId::new).map(of_row).sum()
 }
@@ -171,12 +170,10 @@ impl Search<'_> {
     ) {
         cuts.clear();
         for near in self.lists.members().of(cluster) {
-            self.graph.neighbors(near).for_each(|far| {
-                let other = self.memberships.home(far);
-                if other > cluster && !self.memberships.share_a_patch(near, far) {
-                    cuts.push(Cut { other, near, far });
-                }
-            });
+            let row =
+                self.graph.neighbors(near).map(|far| Cut { other: self.memberships.home(far), near, far });
+            let later = row.filter(|cut| cut.other > cluster);
+            cuts.extend(later.filter(|cut| !self.memberships.share_a_patch(near, cut.far)));
         }
         cuts.sort_unstable();
         for pair in cuts.chunk_by(|a, b| a.other == b.other) {

@@ -100,12 +100,12 @@ impl Growth<'_> {
             return borders;
         }
         for node in self.members.of(patch.0) {
-            self.graph.neighbors(node).for_each(|to| {
+            for to in self.graph.neighbors(node) {
                 let slot = slots[self.partition.cluster_of(to) as usize];
                 if slot != NOT_JOINED {
                     borders[slot as usize].push(to);
                 }
-            });
+            }
         }
         borders.iter_mut().for_each(|border| {
             border.sort_unstable();
