@@ -114,7 +114,7 @@ fn a_limit_of_memory_changes_nothing_or_refuses_before_anything_is_written() {
     run.json(&["patch", "run", "--memory", needed, "--json"]);
     assert!(run.files("3-patches") == without);
     // A refusal leaves what is there.
-    assert_refused(&run.l2g(&["patch", "run", "--memory", "2M"]), &["making patches"]);
+    assert_refused(&run.l2g(&["patch", "run", "--memory", "2M"]), &["`patch` needs about "]);
     assert!(run.files("3-patches") == without);
 }
 

@@ -45,8 +45,10 @@ impl EmbedConfig {
             let settings = walk_settings(self, self.dim);
             let frame = WalkFrame::memory_bytes(graph.num_nodes, clusters, &settings);
             held += if walks { frame } else { 0 };
-            // Several lengths of walks are tried, each with sums of its own.
-            making += 3 * frame + 8 * (clusters * clusters) as u64 + 12 * graph.num_nodes as u64;
+            // Several lengths of walks are tried, each with sums of its own; one, where walks are tried
+            // beside hops.
+            let tried = if walks { 3 } else { 1 };
+            making += tried * frame + 8 * (clusters * clusters) as u64 + 12 * graph.num_nodes as u64;
         }
         [Need::of(held), Need::of(making)]
     }
