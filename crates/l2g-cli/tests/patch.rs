@@ -102,10 +102,7 @@ fn a_limit_of_memory_changes_nothing_or_refuses_before_anything_is_written() {
     let run = Folder::of_cora();
     run.json(&["partition", "run", "--clusters", "10", "--json"]);
     let refused = run.l2g(&["patch", "run", "--memory", "2M"]);
-    assert_refused(
-        &refused,
-        &["`patch` needs about ", "but the limit is 2M", "`--memory "],
-    );
+    assert_refused(&refused, &["`patch` needs about ", "but the limit is 2M", "`--memory "]);
     assert!(!run.join("run/3-patches/patches.json").exists());
     run.json(&["patch", "run", "--json"]);
     let without = run.files("3-patches");
