@@ -1,6 +1,6 @@
 //! The first stage of local2global, and what all stages stand on.
 //!
-//! Graphs are read, cleaned and mapped ([`graph`]), made up ([`generate`]) and written ([`write`]).
+//! Graphs are read, cleaned and mapped ([`graph`]), made up ([`generate`]) and written ([`mod@write`]).
 //! Below lie the run folder ([`run_dir`]), NumPy arrays ([`npy`]), the seed of all chance, memory,
 //! progress and digests. Nothing here needs dense algebra, so this crate compiles while its heavy
 //! libraries do.
