@@ -15,7 +15,7 @@ use super::raw::{NameTable, RawEdgesBuilder, RawPairs};
 use super::source::Source;
 use super::text::layout::{IdKind, has_leading_zeros};
 use super::text::parse::{parse_id, parse_weight};
-use super::{About, ReadOptions};
+use super::{About, ReadOptions, Reading};
 use crate::graph::external::ExternalError;
 use crate::graph::{NodeIds, StringTable};
 use crate::progress::Progress;
@@ -27,12 +27,8 @@ const CHUNK: usize = 1 << 20;
 const CHECKED_EVENTS: u64 = 1 << 16;
 
 /// Reads a graph.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    builder: &mut RawEdgesBuilder,
-    progress: &dyn Progress,
-) -> Result<About, ReadError> {
+pub(crate) fn read(source: Source, reading: Reading<'_>) -> Result<About, ReadError> {
+    let Reading { options, builder, progress } = reading;
     let name = source.name().to_owned();
     let counted = CountedLines { source: BufReader::with_capacity(1 << 18, source.into_reader()), lines: 0 };
     let mut reader = Reader::from_reader(counted);

@@ -10,12 +10,11 @@ use serde_json::Value;
 
 use super::error::{Problem, ReadError};
 use super::lines::{Block, LineBlocks, LineProblem, at_line, for_each_block};
-use super::raw::{NameTable, Piece, RawEdgesBuilder, RawPairs};
+use super::raw::{NameTable, Piece, RawPairs};
 use super::source::Source;
 use super::text::layout::IdKind;
 use super::text::parse::{Pairs, ParsedBlock, check_weight, parse_id};
-use super::{About, ReadOptions};
-use crate::progress::Progress;
+use super::{About, ReadOptions, Reading};
 
 /// Keys and kinds of ids are found out from this many lines.
 const SAMPLE_LINES: usize = 1000;
@@ -30,12 +29,8 @@ struct JsonLayout {
 }
 
 /// Reads a list of edges.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    builder: &mut RawEdgesBuilder,
-    progress: &dyn Progress,
-) -> Result<About, ReadError> {
+pub(crate) fn read(source: Source, reading: Reading<'_>) -> Result<About, ReadError> {
+    let Reading { options, builder, progress } = reading;
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let start = blocks.first_data(is_blank)?.ok_or_else(|| Problem::NoEdges.in_file(&name))?;

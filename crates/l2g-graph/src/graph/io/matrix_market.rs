@@ -7,12 +7,11 @@
 use super::error::{Problem, ReadError};
 use super::fields::{Separator, split};
 use super::lines::{Block, LineBlocks, at_line, for_each_block};
-use super::raw::{Piece, RawEdgesBuilder};
+use super::raw::Piece;
 use super::source::Source;
 use super::text::layout::{Layout, is_comment};
 use super::text::parse::parse_block;
-use super::{About, ReadOptions};
-use crate::progress::Progress;
+use super::{About, Reading};
 
 /// What stands before the entries.
 struct Preamble {
@@ -29,12 +28,8 @@ struct Banner {
 }
 
 /// Reads a square sparse matrix as a graph.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    builder: &mut RawEdgesBuilder,
-    progress: &dyn Progress,
-) -> Result<About, ReadError> {
+pub(crate) fn read(source: Source, reading: Reading<'_>) -> Result<About, ReadError> {
+    let Reading { options, builder, progress } = reading;
     let name = source.name().to_owned();
     let mut blocks = LineBlocks::new(source)?;
     let preamble = read_preamble(&mut blocks)?;

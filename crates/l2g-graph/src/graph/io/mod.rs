@@ -368,6 +368,13 @@ fn ranges_of(paths: &[PathBuf]) -> Option<Vec<[f64; 2]>> {
     Some(range.collect())
 }
 
+/// How a file is read, and where its edges go.
+pub(crate) struct Reading<'a> {
+    pub(crate) options: &'a ReadOptions,
+    pub(crate) builder: &'a mut RawEdgesBuilder,
+    pub(crate) progress: &'a dyn Progress,
+}
+
 /// Reads the graph in a file or a pipe; its edges go to the builder.
 fn read_file(
     path: &Path,
@@ -381,16 +388,15 @@ fn read_file(
     let name = source.name().file_name().unwrap_or_default().to_string_lossy().into_owned();
     progress.begin(&format!("reading {name}{place}"), source.num_bytes().unwrap_or(0), "bytes");
     options.check_for(format).map_err(|problem| problem.in_file(source.name()))?;
+    let reading = Reading { options, builder, progress };
     let about = match format {
-        Format::Parquet => parquet::read(source, options, builder, progress),
-        Format::Npy => npy::read(source, options, builder, progress),
-        Format::Npz => npz::read(source, options, builder),
-        Format::MatrixMarket => matrix_market::read(source, options, builder, progress),
-        Format::JsonLines => json_lines::read(source, options, builder, progress),
-        Format::GraphMl => graphml::read(source, options, builder, progress),
-        Format::EdgeList | Format::Csv | Format::Tsv => {
-            read_text(source, format.separator(), options, builder, progress)
-        }
+        Format::Parquet => parquet::read(source, reading),
+        Format::Npy => npy::read(source, reading),
+        Format::Npz => npz::read(source, reading.options, reading.builder),
+        Format::MatrixMarket => matrix_market::read(source, reading),
+        Format::JsonLines => json_lines::read(source, reading),
+        Format::GraphMl => graphml::read(source, reading),
+        Format::EdgeList | Format::Csv | Format::Tsv => read_text(source, format.separator(), reading),
     };
     progress.end();
     about
@@ -408,13 +414,8 @@ pub(crate) fn read_built_in(
     Ok(Input { edges: builder.finish(), about })
 }
 
-fn read_text(
-    source: Source,
-    separator: Option<Separator>,
-    options: &ReadOptions,
-    builder: &mut RawEdgesBuilder,
-    progress: &dyn Progress,
-) -> Result<About, ReadError> {
+fn read_text(source: Source, separator: Option<Separator>, reading: Reading<'_>) -> Result<About, ReadError> {
+    let Reading { options, builder, progress } = reading;
     let ReadOptions { header, ids, .. } = *options;
     let separator = options.delimiter.map(Delimiter::separator).or(separator);
     let layout = LayoutOptions { separator, columns: options.columns.clone(), header, ids };

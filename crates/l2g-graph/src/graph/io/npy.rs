@@ -5,7 +5,7 @@ use std::io::Read;
 use super::error::{Problem, ReadError};
 use super::raw::{Piece, RawEdgesBuilder, RawPairs};
 use super::source::{Source, array_problem};
-use super::{About, ReadOptions};
+use super::{About, Reading};
 use crate::graph::Labels;
 use crate::graph::labels::UNKNOWN;
 use crate::npy::{ArrayBlocks, ArrayHeader, ArrayReader, NpyError};
@@ -18,12 +18,8 @@ const CHUNK: usize = 1 << 18;
 pub(crate) type OpenArray = ArrayReader<Box<dyn Read + Send>>;
 
 /// Reads an edge index: 2 x E, as PyTorch Geometric has it, or E x 2.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    builder: &mut RawEdgesBuilder,
-    progress: &dyn Progress,
-) -> Result<About, ReadError> {
+pub(crate) fn read(source: Source, reading: Reading<'_>) -> Result<About, ReadError> {
+    let Reading { options, builder, progress } = reading;
     let name = source.name().to_owned();
     let at_file = |problem: Problem| problem.in_file(&name);
     let limit = options.edge_limit();

@@ -6,20 +6,14 @@
 use std::path::Path;
 
 use super::error::{Problem, ReadError};
-use super::raw::RawEdgesBuilder;
 use super::source::Source;
 use super::table::edges_of_table;
-use super::{About, ReadOptions};
+use super::{About, Reading};
 use crate::graph::table::ParquetTable;
-use crate::progress::Progress;
 
 /// Reads a table of edges, `src, dst[, weight]`.
-pub(crate) fn read(
-    source: Source,
-    options: &ReadOptions,
-    builder: &mut RawEdgesBuilder,
-    progress: &dyn Progress,
-) -> Result<About, ReadError> {
+pub(crate) fn read(source: Source, reading: Reading<'_>) -> Result<About, ReadError> {
+    let Reading { options, builder, progress } = reading;
     let name = source.name().to_owned();
     let mut table = open(&name, source, options.edge_limit())?;
     edges_of_table(&name, &mut table, options, builder, progress)
