@@ -337,5 +337,5 @@ def test_several_files_a_folder_and_a_pattern_are_one_graph(tmp_path: Path) -> N
     assert same_graph(l2g.read_graph([str(file) for file in files]))
     assert same_graph(l2g.read_graph(tmp_path))
     assert same_graph(l2g.read_graph(str(tmp_path / "part-*.csv")))
-    with pytest.raises(l2g.GraphError, match="no file matches"):
+    with pytest.raises(l2g.ReadError, match="no file matches"):
         l2g.read_graph(str(tmp_path / "none-*.csv"))
