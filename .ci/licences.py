@@ -16,19 +16,23 @@ def is_allowed(expression: str, allowed: set[str]) -> bool:
 
 
 def either(words: list[str], allowed: set[str]) -> tuple[bool, list[str]]:
-    met, rest = all_of(words, allowed)
-    while rest[:1] == ["OR"]:
-        other, rest = all_of(rest[1:], allowed)
-        met = met or other
-    return met, rest
+    alternatives, rest = joined_by("OR", all_of, words, allowed)
+    return any(alternatives), rest
 
 
 def all_of(words: list[str], allowed: set[str]) -> tuple[bool, list[str]]:
-    met, rest = one(words, allowed)
-    while rest[:1] == ["AND"]:
-        other, rest = one(rest[1:], allowed)
-        met = met and other
-    return met, rest
+    conditions, rest = joined_by("AND", one, words, allowed)
+    return all(conditions), rest
+
+
+def joined_by(joint: str, part, words: list[str], allowed: set[str]) -> tuple[list[bool], list[str]]:
+    """Which of the parts before, between and after a word are met, and what follows them."""
+    met, rest = part(words, allowed)
+    parts = [met]
+    while rest[:1] == [joint]:
+        met, rest = part(rest[1:], allowed)
+        parts.append(met)
+    return parts, rest
 
 
 def one(words: list[str], allowed: set[str]) -> tuple[bool, list[str]]:

@@ -25,7 +25,7 @@ use local2global::embed::walks::{
 };
 use local2global::embed::{EmbedTask, Embedder, PatchInput};
 use local2global::evaluate::classification::classification;
-use local2global::evaluate::{Contender, Coordinates, Entry, EvaluateConfig, Score};
+use local2global::evaluate::{Contender, Contest, Coordinates, Entry, EvaluateConfig, Score};
 use local2global::graph::held_out::hold_out;
 use local2global::graph::load::GraphConfig;
 use local2global::graph::sample::{Pair, sample_edges, sample_non_edges};
@@ -218,9 +218,10 @@ fn score(graph: &Graph, coordinates: &Matrix<f32>, seed: Seed) {
         println!("  {name}: link {link:.4}, reconstruction {:.4}", auc(&edges, &non_edges));
     }
     let rows = Entry::Rows(Coordinates::new(coordinates.values(), dim));
-    let embeddings = BTreeMap::from([(Contender::L2g, rows)]);
+    let entries = BTreeMap::from([(Contender::L2g, rows)]);
     let config = EvaluateConfig { samples: Some(20_000), ..Default::default() };
-    if let Ok(scores) = classification(graph, &embeddings, &config, seed, &Silent) {
+    let contest = Contest { graph, entries: &entries, config: &config, seed };
+    if let Ok(scores) = classification(&contest, &Silent) {
         println!("  accuracy {:.4}", scores.accuracy[&Contender::L2g].mean);
     }
 }

@@ -20,9 +20,9 @@ use super::logistic::LogisticProblem;
 use super::quality::{Quality, Spread};
 use super::scaling::Scale;
 use super::split::is_labelled;
-use super::{ByContender, Contender, Entry, EvaluateConfig, EvaluateError, Split, Stream, Task};
+use super::{ByContender, Contender, Contest, EvaluateConfig, EvaluateError, Split, Stream, Task};
 use crate::graph::labels::LabelKind;
-use crate::graph::{Graph, Labels, NodeId};
+use crate::graph::{Labels, NodeId};
 use crate::progress::Progress;
 use crate::seed::{Seed, Stage};
 
@@ -71,12 +71,10 @@ fn by_column() -> Scale {
 /// [`EvaluateError`] if there are no labels, fewer than two classes or no nodes to train or
 /// test on, if a given split cannot be read, or if `progress` says so.
 pub fn classification(
-    graph: &Graph,
-    entries: &ByContender<Entry<'_>>,
-    config: &EvaluateConfig,
-    seed: Seed,
+    contest: &Contest<'_>,
     progress: &dyn Progress,
 ) -> Result<ClassificationScores, EvaluateError> {
+    let &Contest { graph, entries, config, seed } = contest;
     let labels = graph.labels().ok_or(EvaluateError::NoLabels)?;
     let mut nodes: Vec<NodeId> = graph.nodes().filter(|&node| is_labelled(labels, node)).collect();
     let of_nodes = nodes.len();
@@ -219,9 +217,9 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::evaluate::Coordinates;
+    use crate::evaluate::{Coordinates, Entry};
     use crate::graph::labels::UNKNOWN;
-    use crate::graph::{BuildOptions, EdgeList, build};
+    use crate::graph::{BuildOptions, EdgeList, Graph, build};
     use crate::progress::Silent;
     use crate::scratch::scratch;
 
@@ -245,8 +243,8 @@ mod tests {
         config: &EvaluateConfig,
     ) -> Result<ClassificationScores, EvaluateError> {
         let [l2g, no_trans] = values.map(|values| Entry::Rows(Coordinates::new(values, 3)));
-        let embeddings = [(Contender::L2g, l2g), (Contender::NoTrans, no_trans)].into();
-        classification(graph, &embeddings, config, Seed(3), &Silent)
+        let entries = [(Contender::L2g, l2g), (Contender::NoTrans, no_trans)].into();
+        classification(&Contest { graph, entries: &entries, config, seed: Seed(3) }, &Silent)
     }
 
     #[test]

@@ -6,11 +6,12 @@ use super::design::ClassifierInput;
 use super::feature_rows::FeatureRows;
 use super::scaling::Scale;
 use super::smoothed::smoothed;
-use super::{ByContender, Contender, Coordinates, EvaluateError};
+use super::{ByContender, Contender, Coordinates, EvaluateConfig, EvaluateError};
 use crate::embed::nn::Matrix;
 use crate::graph::Graph;
 use crate::graph::sample::Pair;
 use crate::score::Score;
+use crate::seed::Seed;
 
 /// Classifiers with more weights than this are left out: ten steps of a fit, and as many
 /// changes of the gradient, have to be kept.
@@ -25,6 +26,19 @@ pub enum Entry<'a> {
     Features(&'a FeatureRows<'a>),
     /// The degrees of nodes, in one column.
     Degrees(Coordinates<'a>),
+}
+
+/// Who is scored, on which graph and how: what every task is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Contest<'a> {
+    /// The graph, with its labels and the edges held out of it.
+    pub graph: &'a Graph,
+    /// What each contender has to show.
+    pub entries: &'a ByContender<Entry<'a>>,
+    /// The settings.
+    pub config: &'a EvaluateConfig,
+    /// Where samples and splits are drawn from: the same for all contenders.
+    pub seed: Seed,
 }
 
 impl<'a> Entry<'a> {

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::graph::held_out::{HeldOut, HoldOutError, hold_out};
 
 use super::reconstruction::{Pairs, Rankings};
-use super::{ByContender, Contender, Entry, EvaluateConfig, EvaluateError, Stream, Task, check_embeddings};
+use super::{ByContender, Contender, Contest, EvaluateConfig, EvaluateError, Stream, Task, check_embeddings};
 use crate::graph::Graph;
 use crate::graph::sample::{Pair, sample_degree_matched_non_edges, sample_non_edges};
 use crate::progress::Progress;
@@ -80,13 +80,8 @@ pub struct BestScore {
 /// [`EvaluateError::NothingHeldOut`] if no edges were held out, [`EvaluateError::NoPairs`] if there are
 /// none, [`EvaluateError::HeldOutNode`] if they name a node that the graph does not have,
 /// [`EvaluateError::Cancelled`] if `progress` says so.
-pub fn link_prediction(
-    graph: &Graph,
-    entries: &ByContender<Entry<'_>>,
-    config: &EvaluateConfig,
-    seed: Seed,
-    progress: &dyn Progress,
-) -> Result<LinkScores, EvaluateError> {
+pub fn link_prediction(contest: &Contest<'_>, progress: &dyn Progress) -> Result<LinkScores, EvaluateError> {
+    let &Contest { graph, entries, config, seed } = contest;
     let held_out = graph.held_out().ok_or(EvaluateError::NothingHeldOut)?;
     let mut random = seed.stream(Stage::Evaluate, Stream::LinkPrediction as u64);
     let edges = sampled(held_out.edges(), config.num_pairs(), &mut random);
@@ -188,7 +183,7 @@ fn sampled(pairs: &[Pair], count: usize, random: &mut impl Rng) -> Vec<Pair> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::{Contender, Coordinates};
+    use crate::evaluate::{Contender, Coordinates, Entry};
     use crate::graph::{BuildOptions, EdgeList, NodeId, build};
     use crate::progress::Silent;
 
@@ -199,7 +194,9 @@ mod tests {
         let held_out = HeldOut::new(vec![0, 1, 2, 3].into(), vec![0, 2, 1, 3].into()).unwrap();
         let entries = [(Contender::L2g, Entry::Rows(Coordinates::new(values, 1)))].into();
         let config = EvaluateConfig { samples: Some(samples), ..Default::default() };
-        link_prediction(&graph.with_held_out(Some(held_out)), &entries, &config, Seed(0), &Silent)
+        let graph = graph.with_held_out(Some(held_out));
+        let contest = Contest { graph: &graph, entries: &entries, config: &config, seed: Seed(0) };
+        link_prediction(&contest, &Silent)
     }
 
     #[test]
@@ -269,7 +266,8 @@ mod tests {
         let held_out = HeldOut::new(vec![0, 1, 2, 3].into(), vec![0, 2, 1, 3].into()).unwrap();
         let graph = graph.with_held_out(Some(held_out));
         let config = EvaluateConfig::default();
-        let error = link_prediction(&graph, &ByContender::new(), &config, Seed(0), &Silent).unwrap_err();
+        let contest = Contest { graph: &graph, entries: &ByContender::new(), config: &config, seed: Seed(0) };
+        let error = link_prediction(&contest, &Silent).unwrap_err();
         assert!(matches!(error, EvaluateError::HeldOutNode { node: NodeId(3), num_nodes: 3 }));
     }
 }

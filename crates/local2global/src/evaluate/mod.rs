@@ -66,7 +66,7 @@ use serde::{Deserialize, Serialize};
 pub use classification::ClassificationScores;
 pub use config::EvaluateConfig;
 pub use contender::{ByContender, Contender};
-pub use entry::Entry;
+pub use entry::{Contest, Entry};
 pub use error::EvaluateError;
 pub use files::evaluate_run;
 pub use findings::findings;
@@ -152,8 +152,9 @@ pub fn evaluate(
     let mut entries = baselines.entries();
     entries.extend(embeddings.iter().map(|(&contender, &rows)| (contender, Entry::Rows(rows))));
     let mut scores = Scores { nodes: graph.num_nodes(), seed, ..Default::default() };
+    let contest = Contest { graph, entries: &entries, config, seed };
     for task in tasks {
-        match score_task(task, graph, &entries, config, progress, &mut scores) {
+        match score_task(task, &contest, progress, &mut scores) {
             Err(error) if config.tasks.is_none() && error.is_impossible() => {
                 scores.left_out.insert(task, error.to_string());
             }
@@ -198,26 +199,22 @@ fn baselines<'a>(
 /// Scores all contenders on one task.
 fn score_task(
     task: Task,
-    graph: &Graph,
-    entries: &ByContender<Entry<'_>>,
-    config: &EvaluateConfig,
+    contest: &Contest<'_>,
     progress: &dyn Progress,
     scores: &mut Scores,
 ) -> Result<(), EvaluateError> {
-    let seed = scores.seed;
     match task {
         Task::Reconstruction => {
-            let mut random = seed.stream(Stage::Evaluate, Stream::Reconstruction as u64);
-            let pairs = reconstruction::reconstruction(graph, entries, config, &mut random, progress)?;
+            let pairs = reconstruction::reconstruction(contest, progress)?;
             scores.auc.clone_from(&pairs.auc);
             scores.reconstruction = Some(pairs);
         }
         Task::LinkPrediction => {
-            let links = link_prediction::link_prediction(graph, entries, config, seed, progress)?;
+            let links = link_prediction::link_prediction(contest, progress)?;
             scores.link_prediction = Some(links);
         }
         Task::Classification => {
-            let classes = classification::classification(graph, entries, config, seed, progress)?;
+            let classes = classification::classification(contest, progress)?;
             scores.classification = Some(classes);
         }
     }

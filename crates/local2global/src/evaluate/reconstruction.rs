@@ -12,17 +12,16 @@
 //!
 //! Source: T. Kipf, M. Welling, "Variational graph auto-encoders", 2016; section 4 of the paper.
 
-use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use crate::graph::sample::sample_non_edges;
 pub use crate::score::{Score, area_under_curve, reconstruction_auc};
 
-use super::{ByContender, Entry, EvaluateConfig, EvaluateError, Task};
-use crate::graph::Graph;
+use super::{ByContender, Contest, Entry, EvaluateError, Stream, Task};
 use crate::graph::sample::{Pair, num_joined_pairs, sample_edges};
 use crate::progress::Progress;
 use crate::score::Ranking;
+use crate::seed::Stage;
 
 /// How well contenders tell some edges from some non-edges.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,15 +88,11 @@ impl Pairs<'_> {
 /// # Errors
 /// [`EvaluateError::NoPairs`] if there are no edges, or no non-edges;
 /// [`EvaluateError::Cancelled`] if `progress` says so.
-pub fn reconstruction(
-    graph: &Graph,
-    entries: &ByContender<Entry<'_>>,
-    config: &EvaluateConfig,
-    random: &mut impl Rng,
-    progress: &dyn Progress,
-) -> Result<PairScores, EvaluateError> {
-    let edges = sample_edges(graph, config.num_pairs(), random);
-    let non_edges = sample_non_edges(graph, edges.len(), random);
+pub fn reconstruction(contest: &Contest<'_>, progress: &dyn Progress) -> Result<PairScores, EvaluateError> {
+    let &Contest { graph, entries, config, seed } = contest;
+    let mut random = seed.stream(Stage::Evaluate, Stream::Reconstruction as u64);
+    let edges = sample_edges(graph, config.num_pairs(), &mut random);
+    let non_edges = sample_non_edges(graph, edges.len(), &mut random);
     let pairs = Pairs { task: Task::Reconstruction, edges: &edges, non_edges: &non_edges };
     let Rankings { auc, average_precision } = pairs.rank(entries, config.score, progress)?;
     Ok(PairScores {
@@ -113,10 +108,10 @@ pub fn reconstruction(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::{Contender, Coordinates};
-    use crate::graph::{BuildOptions, EdgeList, build};
+    use crate::evaluate::{Contender, Coordinates, EvaluateConfig};
+    use crate::graph::{BuildOptions, EdgeList, Graph, build};
     use crate::progress::Silent;
-    use crate::seed::{Seed, Stage};
+    use crate::seed::Seed;
 
     fn ring(num_nodes: u32) -> Graph {
         let edges = EdgeList::from_pairs((0..num_nodes).map(|k| [k, (k + 1) % num_nodes]).collect());
@@ -135,8 +130,8 @@ mod tests {
         let same = Entry::Rows(Coordinates::new(&coordinates, 2));
         let embeddings = [(Contender::L2g, same), (Contender::NoTrans, same)].into();
         let config = EvaluateConfig { samples: Some(50), ..Default::default() };
-        let mut random = Seed(1).stream(Stage::Evaluate, 0);
-        let scores = reconstruction(&graph, &embeddings, &config, &mut random, &Silent).unwrap();
+        let contest = Contest { graph: &graph, entries: &embeddings, config: &config, seed: Seed(1) };
+        let scores = reconstruction(&contest, &Silent).unwrap();
         assert_eq!((scores.edges, scores.of_edges, scores.non_edges), (50, 500, 50));
         assert_eq!(scores.auc[&Contender::L2g], scores.auc[&Contender::NoTrans]);
         assert!(scores.auc[&Contender::L2g] > 0.98 && scores.average_precision[&Contender::L2g] > 0.9);
@@ -151,8 +146,8 @@ mod tests {
         let embeddings = [(Contender::L2g, Entry::Rows(Coordinates::new(&mixed, 2)))].into();
         let auc = |samples| {
             let config = EvaluateConfig { samples: Some(samples), ..Default::default() };
-            let mut random = Seed(2).stream(Stage::Evaluate, 0);
-            reconstruction(&graph, &embeddings, &config, &mut random, &Silent).unwrap().auc[&Contender::L2g]
+            let contest = Contest { graph: &graph, entries: &embeddings, config: &config, seed: Seed(2) };
+            reconstruction(&contest, &Silent).unwrap().auc[&Contender::L2g]
         };
         assert!((auc(usize::MAX) - auc(600)).abs() < 0.05, "{} {}", auc(usize::MAX), auc(600));
     }
@@ -162,9 +157,9 @@ mod tests {
         let triangle = ring(3);
         let values = circle(3);
         let embeddings = [(Contender::L2g, Entry::Rows(Coordinates::new(&values, 2)))].into();
-        let mut random = Seed(1).stream(Stage::Evaluate, 0);
-        let error = reconstruction(&triangle, &embeddings, &EvaluateConfig::default(), &mut random, &Silent)
-            .unwrap_err();
+        let config = EvaluateConfig::default();
+        let contest = Contest { graph: &triangle, entries: &embeddings, config: &config, seed: Seed(1) };
+        let error = reconstruction(&contest, &Silent).unwrap_err();
         assert_eq!(error.to_string(), "reconstruction needs edges and non-edges, found 3 and 0");
     }
 }

@@ -14,7 +14,7 @@ use crate::embed::nn::decoder::Decoder;
 use crate::evaluate::classification::classification;
 use crate::evaluate::link_prediction::link_prediction;
 use crate::evaluate::reconstruction::{Score, reconstruction_auc};
-use crate::evaluate::{ByContender, Contender, Coordinates, Entry, EvaluateError, Task};
+use crate::evaluate::{ByContender, Contender, Contest, Coordinates, Entry, EvaluateError, Task};
 use crate::npy::{self, Array};
 use crate::progress::Progress;
 use crate::run_dir::patch_name;
@@ -121,14 +121,15 @@ impl Trials<'_> {
     ) -> Result<[ByContender<f64>; 2], EvaluateError> {
         let (graph, config, seed) = (self.graph(), &self.config.evaluate, self.seed());
         let score = |entries| -> Result<ByContender<f64>, EvaluateError> {
+            let contest = Contest { graph, entries, config, seed };
             Ok(match task {
                 Task::Reconstruction => ByContender::new(),
                 Task::LinkPrediction => {
-                    let found = link_prediction(graph, entries, config, seed, progress)?.uniform.best;
+                    let found = link_prediction(&contest, progress)?.uniform.best;
                     found.into_iter().map(|(contender, best)| (contender, best.auc)).collect()
                 }
                 Task::Classification => {
-                    let found = classification(graph, entries, config, seed, progress)?.accuracy;
+                    let found = classification(&contest, progress)?.accuracy;
                     found.into_iter().map(|(contender, accuracy)| (contender, accuracy.mean)).collect()
                 }
             })

@@ -26,6 +26,7 @@
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use super::cluster_sums::ClusterSums;
 use super::loads::Loads;
 use super::rows::GraphRows;
 use super::{Partition, PartitionError, PartitionTask, Partitioner};
@@ -149,26 +150,19 @@ struct Stream<'a, I> {
     clusters: Vec<u32>,
     loads: Loads,
     limit: u32,
-    /// The weight of the current node's edges into each cluster; zero between nodes.
-    /// One more for the edges to nodes without cluster.
-    weights: Vec<f64>,
-    /// The clusters whose weight is not zero.
-    touched: Vec<u32>,
+    /// The weight of the current node's edges into each cluster.
+    sums: ClusterSums<f64>,
 }
 
 impl<'a, I: NodeIndex> Stream<'a, I> {
     fn new(rows: GraphRows<'a, I>, num_clusters: usize, limit: u32) -> Self {
         let num_nodes = rows.num_nodes();
-        let mut weights = vec![0.0; num_clusters];
-        // Never zero, so that the missing cluster is never touched.
-        weights.push(1.0);
         Self {
             rows,
             clusters: vec![num_clusters as u32; num_nodes],
             loads: Loads::new(num_clusters, limit),
             limit,
-            weights,
-            touched: Vec::new(),
+            sums: ClusterSums::new(num_clusters),
         }
     }
 
@@ -183,15 +177,15 @@ impl<'a, I: NodeIndex> Stream<'a, I> {
         self.collect(node);
         // Without neighbours there, only the smallest cluster can win.
         let mut best = self.loads.smallest();
-        let mut best_score = self.weights[best as usize] - prices[self.loads.size(best) as usize];
-        for &cluster in &self.touched {
+        let mut best_score = self.sums.of(best) - prices[self.loads.size(best) as usize];
+        for (cluster, sum) in self.sums.iter() {
             let size = self.loads.size(cluster);
-            let score = self.weights[cluster as usize] - prices[size as usize];
+            let score = sum - prices[size as usize];
             if score > best_score && size < self.limit {
                 (best, best_score) = (cluster, score);
             }
         }
-        self.forget();
+        self.sums.clear();
         self.loads.add(best);
         self.clusters[node] = best;
         best != before
@@ -200,20 +194,14 @@ impl<'a, I: NodeIndex> Stream<'a, I> {
     /// Adds up the node's edges by cluster.
     #[inline]
     fn collect(&mut self, node: usize) {
-        let Self { rows, clusters, weights, touched, .. } = self;
+        let no_cluster = self.loads.num_clusters() as u32;
+        let Self { rows, clusters, sums, .. } = self;
         rows.for_each_neighbor(node, |neighbor, weight| {
             let cluster = clusters[neighbor];
-            let sum = &mut weights[cluster as usize];
-            if *sum == 0.0 {
-                touched.push(cluster);
+            if cluster != no_cluster {
+                sums.add(cluster, f64::from(weight));
             }
-            *sum += f64::from(weight);
         });
-    }
-
-    #[inline]
-    fn forget(&mut self) {
-        self.touched.drain(..).for_each(|cluster| self.weights[cluster as usize] = 0.0);
     }
 }
 

@@ -24,6 +24,11 @@ impl Loads {
         Self { sizes: vec![0; num_clusters], order: clusters.clone(), position: clusters, run_start }
     }
 
+    /// The number of clusters.
+    pub(super) fn num_clusters(&self) -> usize {
+        self.sizes.len()
+    }
+
     /// The number of nodes of a cluster.
     #[inline]
     pub(super) fn size(&self, cluster: u32) -> u32 {

@@ -21,6 +21,7 @@
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use super::cluster_sums::ClusterSums;
 use super::merge::merge_down_to;
 use super::{Partition, PartitionError, PartitionTask, Partitioner};
 use crate::graph::Graph;
@@ -201,9 +202,8 @@ struct Communities<'a> {
     community: Vec<u32>,
     /// The sum of degrees of each community.
     totals: Vec<f64>,
-    /// The weight of the current node's edges into each community; zero between nodes.
-    sums: Vec<f64>,
-    touched: Vec<u32>,
+    /// The weight of the current node's edges into each community.
+    sums: ClusterSums<f64>,
 }
 
 impl<'a> Communities<'a> {
@@ -214,8 +214,7 @@ impl<'a> Communities<'a> {
             scale: if total > 0.0 { resolution / total } else { 0.0 },
             community: (0..level.num_nodes() as u32).collect(),
             totals: level.degrees.clone(),
-            sums: vec![0.0; level.num_nodes()],
-            touched: Vec::new(),
+            sums: ClusterSums::new(level.num_nodes()),
         }
     }
 
@@ -226,23 +225,19 @@ impl<'a> Communities<'a> {
         let home = self.community[node as usize];
         let degree = self.level.degrees[node as usize];
         for (to, weight) in self.level.row(node) {
-            let community = self.community[to as usize];
-            if self.sums[community as usize] == 0.0 {
-                self.touched.push(community);
-            }
-            self.sums[community as usize] += weight;
+            self.sums.add(self.community[to as usize], weight);
         }
         self.totals[home as usize] -= degree;
         let gain = |community: u32, sum: f64| sum - self.scale * degree * self.totals[community as usize];
         let mut best = home;
-        let mut best_gain = gain(home, self.sums[home as usize]);
-        for &community in &self.touched {
-            let gain = gain(community, self.sums[community as usize]);
+        let mut best_gain = gain(home, self.sums.of(home));
+        for (community, sum) in self.sums.iter() {
+            let gain = gain(community, sum);
             if gain > best_gain + TOLERANCE * degree {
                 (best, best_gain) = (community, gain);
             }
         }
-        self.touched.drain(..).for_each(|community| self.sums[community as usize] = 0.0);
+        self.sums.clear();
         self.totals[best as usize] += degree;
         self.community[node as usize] = best;
         best != home

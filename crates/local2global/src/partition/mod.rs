@@ -31,6 +31,8 @@ mod config;
 
 mod files;
 
+mod cluster_sums;
+
 mod loads;
 
 mod memory;

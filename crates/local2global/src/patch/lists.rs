@@ -80,22 +80,24 @@ impl<'a> PatchLists<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Lists of nodes of a graph with so many, as written down.
+    pub(in crate::patch) fn node_lists(num_nodes: usize, lists: &[&[u64]]) -> NodeLists {
+        let mut made = NodeLists::new(num_nodes);
+        for list in lists {
+            made.push(list.iter().copied().map(NodeId));
+        }
+        made
+    }
 
     #[test]
     fn a_patch_is_its_cluster_with_guests_and_landmarks() {
         let partition = Partition::from_labels(vec![0, 1, 0, 1, 2]);
-        let mut further = NodeLists::new(5);
-        further.push([NodeId(4)]);
-        further.push([]);
-        further.push([]);
+        let further = node_lists(5, &[&[4], &[], &[]]);
         let mut lists = PatchLists::new(&partition, partition.members(), further);
-        let mut guests = NodeLists::new(5);
-        guests.push([NodeId(1)]);
-        guests.push([]);
-        guests.push([NodeId(0), NodeId(3)]);
-        lists.add(&guests);
+        lists.add(&node_lists(5, &[&[1], &[], &[0, 3]]));
         lists.set_landmarks(vec![NodeId(2), NodeId(3)]);
         let nodes = |patch| lists.nodes_of(patch).iter().map(|node| node.0).collect::<Vec<_>>();
         assert_eq!([nodes(0), nodes(1), nodes(2)], [vec![0, 1, 2, 3, 4], vec![1, 2, 3], vec![0, 2, 3, 4]]);

@@ -154,16 +154,13 @@ fn have_common(a: &[u32], b: &[u32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::NodeLists;
     use crate::partition::Partition;
+    use crate::patch::lists::tests::node_lists;
 
     #[test]
     fn lists_are_turned_around() {
         let partition = Partition::from_labels(vec![0, 0, 1, 1, 2]);
-        let mut further = NodeLists::new(5);
-        further.push([NodeId(2), NodeId(4)]);
-        further.push([NodeId(4)]);
-        further.push([NodeId(0)]);
+        let further = node_lists(5, &[&[2, 4], &[4], &[0]]);
         let lists = PatchLists::new(&partition, partition.members(), further);
         let memberships = Memberships::of(&lists);
         let found = [0, 1, 2, 3, 4].map(|node| memberships.further(NodeId(node)).to_vec());
@@ -176,10 +173,7 @@ mod tests {
     #[test]
     fn landmarks_share_a_patch_with_everybody() {
         let partition = Partition::from_labels(vec![0, 1, 2]);
-        let further = [(); 3].iter().fold(NodeLists::new(3), |mut lists, ()| {
-            lists.push([]);
-            lists
-        });
+        let further = node_lists(3, &[&[], &[], &[]]);
         let mut lists = PatchLists::new(&partition, partition.members(), further);
         lists.set_landmarks(vec![NodeId(1)]);
         let memberships = Memberships::of(&lists);

@@ -60,7 +60,9 @@ pub fn sparsify(
     }
     let conductance = conductances(clusters);
     let weights = match method {
-        Sparsify::Resistance => spanning_weights(num_patches, &pairs, &conductance, random)?,
+        Sparsify::Resistance => spanning_weights(&conductance, |raised| {
+            resistance::effective_resistances(num_patches, &pairs, raised, random)
+        })?,
         _ => conductance,
     };
     let (mut kept, rest) = spanning_forest(num_patches, &pairs, &weights);
@@ -81,16 +83,14 @@ const LEAST_CONDUCTANCE: f64 = 1e-10;
 
 /// `w = r c` for every edge: how likely a random spanning tree contains it.
 fn spanning_weights(
-    num_patches: usize,
-    pairs: &[[u32; 2]],
     conductance: &[f64],
-    random: &mut impl Rng,
+    resistances_of: impl FnOnce(&[f64]) -> Result<Vec<f64>, PatchError>,
 ) -> Result<Vec<f64>, PatchError> {
     // Beside a conductance of 1, one of 1e-22 is lost in rounding, and what hangs on it alone seems to
     // hang on nothing. Such an edge is raised: it stays the only way, whose weight is 1.
     let least = LEAST_CONDUCTANCE * conductance.iter().copied().fold(0.0, f64::max);
     let conductance: Vec<f64> = conductance.iter().map(|&c| c.max(least)).collect();
-    let resistances = resistance::effective_resistances(num_patches, pairs, &conductance, random)?;
+    let resistances = resistances_of(&conductance)?;
     // At most 1 in theory; estimates may be above.
     Ok(resistances.iter().zip(&conductance).map(|(r, c)| (r * c).min(1.0)).collect())
 }
@@ -176,7 +176,9 @@ mod tests {
         for bridge in [1e-22, 1e-300] {
             let conductance = [1.0, 1.0, 1.0, bridge, 1.0, 1.0, 1.0];
             let mut random = Seed(1).stream(Stage::Sparsify, 0);
-            let weights = spanning_weights(6, &pairs, &conductance, &mut random).unwrap();
+            let resistances =
+                |raised: &[f64]| resistance::effective_resistances(6, &pairs, raised, &mut random);
+            let weights = spanning_weights(&conductance, resistances).unwrap();
             assert!((weights[3] - 1.0).abs() < 1e-4, "{weights:?}");
             assert!((weights[0] - 2.0 / 3.0).abs() < 1e-4, "{weights:?}");
         }

@@ -36,8 +36,9 @@ impl Work {
     /// The seconds that it takes at this pace.
     pub(super) fn seconds(&self, pace: &Pace) -> f64 {
         let threads = current_num_threads().max(1) as f64;
-        let parallel = self.parallel_edges * pace.edge + self.entries * pace.entry + self.flops * pace.flop;
-        self.edges * pace.edge + parallel / threads + self.bytes * pace.byte + self.files * FILE_SECONDS
+        let parallel = pace.edges(self.parallel_edges) + pace.entries(self.entries) + pace.flops(self.flops);
+        let serial = pace.edges(self.edges) + parallel / threads;
+        serial + pace.bytes(self.bytes) + self.files * FILE_SECONDS
     }
 }
 

@@ -24,10 +24,10 @@ const TIMES: usize = 4;
 /// Seconds that a unit of work takes on one thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
-    pub(super) edge: f64,
-    pub(super) entry: f64,
-    pub(super) flop: f64,
-    pub(super) byte: f64,
+    edge: f64,
+    entry: f64,
+    flop: f64,
+    byte: f64,
 }
 
 impl Default for Pace {
@@ -49,6 +49,26 @@ impl Pace {
             flop: flop_seconds(),
             byte: byte_seconds(folder).unwrap_or(Self::default().byte),
         })
+    }
+
+    /// Seconds for so many edges, each looked at in no order of memory.
+    pub(super) fn edges(&self, count: f64) -> f64 {
+        count * self.edge
+    }
+
+    /// Seconds for so many entries of a sparse matrix, multiplied with a dense one.
+    pub(super) fn entries(&self, count: f64) -> f64 {
+        count * self.entry
+    }
+
+    /// Seconds for so many operations on numbers of dense matrices.
+    pub(super) fn flops(&self, count: f64) -> f64 {
+        count * self.flop
+    }
+
+    /// Seconds for so many bytes written to disk.
+    pub(super) fn bytes(&self, count: f64) -> f64 {
+        count * self.byte
     }
 }
 

@@ -166,10 +166,7 @@ mod tests {
                 .collect();
             records.iter().for_each(|&record| sort.push(record).unwrap());
             let mut sorted = sort.finish().unwrap();
-            let mut found = Vec::new();
-            while let Some(record) = sorted.next().unwrap() {
-                found.push(record);
-            }
+            let found: Vec<_> = std::iter::from_fn(|| sorted.next().unwrap()).collect();
             records.sort_unstable();
             assert!(found == records, "{num_records} records");
         }

@@ -194,10 +194,7 @@ mod tests {
                 sort.push(&[left, right], *number).unwrap();
             }
             let mut sorted = sort.finish().unwrap();
-            let mut found = Vec::new();
-            while let Some(next) = sorted.next().unwrap() {
-                found.push(next);
-            }
+            let found: Vec<_> = std::iter::from_fn(|| sorted.next().unwrap()).collect();
             expected.sort();
             assert!(found == expected, "{num_texts} texts");
         }

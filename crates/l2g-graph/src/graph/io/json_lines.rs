@@ -218,15 +218,15 @@ mod tests {
     fn bad_lines_are_named() {
         let error = |text: &str| parsed(text).unwrap_err();
         assert!(error("[1, 2]\n").starts_with("1: file is cut off or damaged: expected one JSON object: "));
-        let missing = error("{\"source\":1,\"target\":2}\n{\"source\":1}\n");
-        assert_eq!(missing, "2: found no key `target`, which other edges have");
-        assert_eq!(error("{\"a\":1,\"b\":2}\n"), "1: found no column `src` among a, b");
-        assert_eq!(error("{\"u\":1,\"v\":-2}\n"), "1: node id -2 is negative");
-        assert_eq!(
-            error("{\"u\":1,\"v\":2.5}\n"),
-            "1: node id `2.5` is not a plain integer, as the others are"
-        );
-        assert_eq!(error("{\"u\":1,\"v\":2,\"w\":-1}\n"), "1: weight -1 is negative");
-        assert_eq!(error("{\"u\":1,\"v\":null}\n"), "1: expected a node id, found nothing");
+        for (text, expected) in [
+            (r#"{"source":1,"target":2}|{"source":1}"#, "2: found no key `target`, which other edges have"),
+            (r#"{"a":1,"b":2}"#, "1: found no column `src` among a, b"),
+            (r#"{"u":1,"v":-2}"#, "1: node id -2 is negative"),
+            (r#"{"u":1,"v":2.5}"#, "1: node id `2.5` is not a plain integer, as the others are"),
+            (r#"{"u":1,"v":2,"w":-1}"#, "1: weight -1 is negative"),
+            (r#"{"u":1,"v":null}"#, "1: expected a node id, found nothing"),
+        ] {
+            assert_eq!(error(&text.replace('|', "\n")), expected, "{text}");
+        }
     }
 }

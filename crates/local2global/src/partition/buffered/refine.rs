@@ -6,6 +6,7 @@
 //! Cost: `O(n + m)` time a pass; 4 bytes a node, some 16 a cluster.
 
 use super::super::PartitionError;
+use super::super::cluster_sums::ClusterSums;
 use super::super::loads::Loads;
 use super::super::rows::{GraphRows, Steps};
 use crate::graph::NodeIndex;
@@ -18,10 +19,8 @@ pub(super) struct Refinement<'a, I> {
     loads: Loads,
     /// The most nodes of a cluster.
     limit: u32,
-    /// The weight of the current node's edges into each cluster; zero between nodes.
-    sums: Vec<f32>,
-    /// The clusters whose weight is not zero.
-    touched: Vec<u32>,
+    /// The weight of the current node's edges into each cluster.
+    sums: ClusterSums<f32>,
 }
 
 impl<'a, I: NodeIndex> Refinement<'a, I> {
@@ -32,12 +31,12 @@ impl<'a, I: NodeIndex> Refinement<'a, I> {
         let largest = sizes.iter().max().copied().unwrap_or(0);
         let mut loads = Loads::new(num_clusters, largest.max(limit));
         clusters.iter().for_each(|&cluster| loads.add(cluster));
-        Self { rows, clusters, loads, limit, sums: vec![0.0; num_clusters], touched: Vec::new() }
+        Self { rows, clusters, loads, limit, sums: ClusterSums::new(num_clusters) }
     }
 
     /// Gives every empty cluster a node of one that is larger than the mean.
     pub(super) fn fill_empty(&mut self) {
-        let mean = self.clusters.len() / self.sums.len();
+        let mean = self.clusters.len() / self.loads.num_clusters();
         for node in 0..self.clusters.len() {
             let empty = self.loads.smallest();
             if self.loads.size(empty) > 0 {
@@ -82,31 +81,24 @@ impl<'a, I: NodeIndex> Refinement<'a, I> {
         let must_leave = own_size > self.limit;
         // Another cluster wins against none, or against the smallest, where the node cannot stay.
         let mut best = if must_leave { self.loads.smallest() } else { own };
-        let mut most = self.sums[best as usize];
+        let mut most = self.sums.of(best);
         if own_size > 1 {
-            for &cluster in self.touched.iter().filter(|&&cluster| cluster != own) {
-                let (sum, size) = (self.sums[cluster as usize], self.loads.size(cluster));
+            for (cluster, sum) in self.sums.iter().filter(|&(cluster, _)| cluster != own) {
+                let size = self.loads.size(cluster);
                 let evener = sum == most && size + 1 < self.loads.size(best);
                 if size < self.limit && (sum > most || evener) {
                     (best, most) = (cluster, sum);
                 }
             }
         }
-        self.touched.drain(..).for_each(|cluster| self.sums[cluster as usize] = 0.0);
+        self.sums.clear();
         best
     }
 
     /// Adds up the node's edges by cluster.
     #[inline]
     fn collect(&mut self, node: usize) {
-        let Self { rows, clusters, sums, touched, .. } = self;
-        rows.for_each_neighbor(node, |to, weight| {
-            let cluster = clusters[to];
-            let sum = &mut sums[cluster as usize];
-            if *sum == 0.0 {
-                touched.push(cluster);
-            }
-            *sum += weight;
-        });
+        let Self { rows, clusters, sums, .. } = self;
+        rows.for_each_neighbor(node, |to, weight| sums.add(clusters[to], weight));
     }
 }

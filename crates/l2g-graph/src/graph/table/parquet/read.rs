@@ -103,7 +103,8 @@ impl ParquetTable {
             let num_rows = group.metadata().num_rows();
             self.rows_left =
                 usize::try_from(num_rows).map_err(|error| ParquetError::External(error.into()))?;
-            let readers = columns.iter().map(|&column| group.get_column_reader(self.shapes[column].leaf));
+            let readers =
+                columns.iter().map(|&column| group.get_column_reader(self.shapes[column].leaf.index));
             self.readers = readers.collect::<Result<_, _>>()?;
         }
         Ok(true)
@@ -114,7 +115,7 @@ impl ParquetTable {
             return Ok(None);
         }
         let shapes = &self.shapes;
-        let has_lists = columns.iter().any(|&column| shapes[column].empty_list.is_some());
+        let has_lists = columns.iter().any(|&column| shapes[column].leaf.empty_list.is_some());
         let num_rows = self.rows_left.min(if has_lists { LIST_ROWS } else { BATCH_ROWS });
         let readers = columns.par_iter().zip(&mut self.readers);
         let columns = readers.map(|(&column, reader)| read_column(&shapes[column], reader, num_rows));
@@ -179,9 +180,9 @@ fn read_column(
         }
         _ => return Ok(other(shape)),
     };
-    match shape.empty_list {
+    match shape.leaf.empty_list {
         None => {
-            let first_null = levels.definition.iter().position(|&level| level < shape.full);
+            let first_null = levels.definition.iter().position(|&level| level < shape.leaf.full);
             Ok(TableColumn { values, type_name: shape.type_name.clone(), first_null })
         }
         Some(empty_list) => lists(shape, empty_list, values, &levels, num_rows),
@@ -246,8 +247,8 @@ fn lists(
         if repetition == 0 {
             ends.push(num_elements);
         }
-        num_elements += usize::from(definition == shape.full);
-        if definition < shape.full && definition != empty_list {
+        num_elements += usize::from(definition == shape.leaf.full);
+        if definition < shape.leaf.full && definition != empty_list {
             first_null = first_null.or(Some(ends.len().saturating_sub(1)));
         }
         if let Some(end) = ends.last_mut() {

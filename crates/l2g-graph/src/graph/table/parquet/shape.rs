@@ -10,8 +10,14 @@ pub(super) struct Shape {
     /// What messages call its type.
     pub(super) type_name: String,
     pub(super) kind: Kind,
-    /// Where its values are among the columns of the file.
-    pub(super) leaf: usize,
+    pub(super) leaf: Leaf,
+}
+
+/// Where the values of a column are in the file, and how it says that one is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaf {
+    /// The number among the columns of the file.
+    pub(super) index: usize,
     /// The definition level of a value that is there.
     pub(super) full: i16,
     /// If it has lists: the definition level of an empty one. A lower level is a row without
@@ -43,14 +49,15 @@ pub(super) fn shapes(schema: &SchemaDescriptor) -> Vec<Shape> {
     fields.iter().zip(first_leaf).map(|(field, leaf)| shape(field, leaf, full(leaf))).collect()
 }
 
-fn shape(field: &Type, leaf: usize, full: i16) -> Shape {
+fn shape(field: &Type, index: usize, full: i16) -> Shape {
     let (kind, type_name, empty_list) = match list_of(field) {
         None => (kind(field), type_name(field), None),
         Some((element, empty_list)) => {
             (kind(element), format!("LIST of {}", type_name(element)), Some(empty_list))
         }
     };
-    Shape { name: field.name().to_owned(), type_name, kind, leaf, full, empty_list }
+    let leaf = Leaf { index, full, empty_list };
+    Shape { name: field.name().to_owned(), type_name, kind, leaf }
 }
 
 /// The element of a list, and the definition level of an empty list, if the field is one:
@@ -173,8 +180,8 @@ mod tests {
     }
 
     fn found(field: &str) -> (Kind, String, Option<i16>) {
-        let Shape { kind, type_name, empty_list, .. } = of(field).remove(0);
-        (kind, type_name, empty_list)
+        let Shape { kind, type_name, leaf, .. } = of(field).remove(0);
+        (kind, type_name, leaf.empty_list)
     }
 
     #[test]
@@ -225,7 +232,7 @@ mod tests {
     #[test]
     fn columns_after_a_record_are_found() {
         let columns = of("REQUIRED GROUP r { REQUIRED INT32 a; REQUIRED INT32 b; } REQUIRED DOUBLE x;");
-        assert_eq!(columns.iter().map(|column| column.leaf).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(columns.iter().map(|column| column.leaf.index).collect::<Vec<_>>(), [0, 2]);
         assert_eq!((columns[0].kind, columns[1].kind), (Kind::Other, Kind::Double));
     }
 }
