@@ -32,13 +32,19 @@ pub(super) struct Work {
 /// Seconds to make a small file, with its record.
 const FILE_SECONDS: f64 = 4e-4;
 
+/// Seconds that a stage takes whatever its size: settings, stamps, digests.
+const STAGE_SECONDS: f64 = 0.01;
+
+/// The nodes of the graph that the probe sorts.
+const PROBED_NODES: f64 = (1 << 18) as f64;
+
 impl Work {
     /// The seconds that it takes at this pace.
     pub(super) fn seconds(&self, pace: &Pace) -> f64 {
         let threads = current_num_threads().max(1) as f64;
         let parallel = pace.edges(self.parallel_edges) + pace.entries(self.entries) + pace.flops(self.flops);
         let serial = pace.edges(self.edges) + parallel / threads;
-        serial + pace.bytes(self.bytes) + self.files * FILE_SECONDS
+        STAGE_SECONDS + serial + pace.bytes(self.bytes) + self.files * FILE_SECONDS
     }
 }
 
@@ -50,29 +56,32 @@ impl Needs<'_> {
         let (copies, patches) = (shape.copies as f64, shape.patches as f64);
         let [disk, temporary] = self.disk(stage).map(|bytes| bytes as f64);
         let bytes = disk + 2.0 * temporary;
+        let misses = cache_misses(shape.graph.num_nodes);
         match stage {
             StageName::Graph => {
                 let features = shape.graph.num_entries.or(shape.graph.num_features).unwrap_or(0) as f64;
                 Work {
-                    edges: 8.0 * entries + 4.0 * features,
+                    edges: 18.0 * entries + 8.0 * features,
                     bytes: 2.0 * bytes,
                     files: 6.0,
                     ..Work::default()
                 }
             }
             StageName::Partition => {
+                // Where neighbours are seldom neighbours of each other, graphs shrink slowly.
+                let mixed = 1.0 - (shape.partition.clustering / 0.4).min(1.0);
                 let visits = match &self.config.partition.method {
-                    PartitionMethod::Auto(_) | PartitionMethod::Metis(_) => 40.0,
-                    PartitionMethod::Buffered(_) => 45.0,
+                    PartitionMethod::Auto(_) | PartitionMethod::Metis(_) => 40.0 + 110.0 * mixed,
+                    PartitionMethod::Buffered(_) => 45.0 + 60.0 * mixed,
                     PartitionMethod::Fennel(fennel) => 3.0 * fennel.passes as f64,
                     PartitionMethod::Louvain(_) => 40.0,
                     PartitionMethod::Given(_) => 4.0,
                 };
-                Work { edges: visits * entries, bytes, files: 2.0, ..Work::default() }
+                Work { edges: misses * visits * entries, bytes, files: 2.0, ..Work::default() }
             }
             StageName::Patch => Work {
-                edges: 4.0 * entries,
-                parallel_edges: 10.0 * entries + 20.0 * copies,
+                edges: misses * 4.0 * entries,
+                parallel_edges: misses * (10.0 * entries + 20.0 * copies),
                 bytes,
                 files: 2.0 * patches,
                 ..Work::default()
@@ -115,7 +124,10 @@ impl Needs<'_> {
         let streaming = 4.0 * copies * dim * dim + 40.0 * copies * dim;
         let late = self.late_bytes().map_or(0.0, |_| shape.graph.num_edges as f64 * 4.0 * dim);
         let flops = refining + solving + streaming;
-        Work { flops, entries: late, parallel_edges: 10.0 * rows, bytes, files: 6.0, ..Work::default() }
+        // Every coordinate is read and moved several times: fitted, judged, averaged.
+        let moved = 38.0 * copies * dim;
+        let parallel_edges = 10.0 * rows + moved;
+        Work { flops, entries: late, parallel_edges, bytes, files: 6.0, ..Work::default() }
     }
 
     /// Pairs of nodes, and classifiers.
@@ -129,19 +141,25 @@ impl Needs<'_> {
             match task {
                 Task::Reconstruction | Task::LinkPrediction => {
                     let pairs = (size.entries as f64 / 2.0).min(config.num_pairs() as f64);
-                    work.edges += 200.0 * pairs;
+                    work.edges += 250.0 * pairs;
                     work.entries += 8.0 * contenders * pairs * dim;
                 }
                 Task::Classification => {
                     let nodes = (size.nodes as f64).min(config.num_labelled() as f64);
                     let fits = contenders * config.num_splits(nodes as usize) as f64;
                     let steps = 2.0 * 100.0 * config.train_share + 1.0;
-                    work.flops += fits * steps * nodes * 4.0 * dim * size.classes as f64;
+                    // An exponential function for each class takes as long as some 70 coordinates.
+                    work.flops += fits * steps * nodes * 4.0 * (dim + 70.0) * size.classes as f64;
                 }
             }
         }
         work
     }
+}
+
+/// By how much longer an edge takes than in the probe, whose graph the cache holds in part.
+fn cache_misses(num_nodes: usize) -> f64 {
+    1.0 + 0.3 * (num_nodes as f64 / PROBED_NODES).log2().max(0.0)
 }
 
 /// The work of one run of one patch.
@@ -157,19 +175,19 @@ fn patch_work(
     match method {
         EmbedMethod::Spectral => {
             let (columns, times) = (dim + 10.0, f64::from(embed.power_iterations) + 1.0);
-            let flops = 12.0 * times * nodes * columns * columns;
-            Work { entries: times * edges * columns, flops, ..Work::default() }
+            let flops = 34.0 * times * nodes * columns * columns;
+            Work { entries: 2.9 * times * edges * columns, flops, ..Work::default() }
         }
         EmbedMethod::Hops | EmbedMethod::Auto => {
             let width = features.min(embed.basis as f64);
-            let flops = epochs * 6.0 * nodes * width * dim;
-            Work { entries: epochs * 10.0 * edges * dim, flops, ..Work::default() }
+            let flops = epochs * 24.0 * nodes * width * dim;
+            Work { entries: epochs * 40.0 * edges * dim, flops, ..Work::default() }
         }
         EmbedMethod::Walks => {
             let clusters = embed.walk_clusters.unwrap_or((num_nodes / 5).min(1000)) as f64;
             let window = embed.window.unwrap_or(10) as f64;
-            let flops = 2.0 * nodes * clusters * dim + 60.0 * nodes * clusters;
-            Work { entries: window * edges * clusters, flops, ..Work::default() }
+            let flops = 6.5 * nodes * clusters * dim + 190.0 * nodes * clusters;
+            Work { entries: 3.3 * window * edges * clusters, flops, ..Work::default() }
         }
         EmbedMethod::Both => {
             let [hops, walks] = method.dims(embed.dim);
@@ -181,8 +199,8 @@ fn patch_work(
             let hidden = embed.hidden * dim;
             let input = part.num_entries.map_or(nodes * features.max(1.0), |entries| entries as f64);
             let entries =
-                epochs * (4.0 * edges * (hidden + 2.0 * dim) + 4.0 * edges * dim + 3.0 * input * hidden);
-            Work { entries, flops: epochs * 12.0 * nodes * hidden * dim, ..Work::default() }
+                epochs * (9.0 * edges * (hidden + 2.0 * dim) + 9.0 * edges * dim + 7.0 * input * hidden);
+            Work { entries, flops: epochs * 27.0 * nodes * hidden * dim, ..Work::default() }
         }
         // Nobody knows what another program does.
         EmbedMethod::Command | EmbedMethod::Given => Work::default(),
