@@ -37,9 +37,10 @@ $(VENV)/.checks-ready: .ci/requirements.txt
 	$(PYTHON) -m pip install --quiet -r .ci/requirements.txt
 	touch $@
 
-# The library without Parquet and METIS.
+# The library without Parquet and METIS, and its reader with WebGraph.
 features:
 	cargo check -p l2g-graph -p local2global --no-default-features $(CARGO_FLAGS)
+	cargo test -p l2g-graph --features webgraph --test webgraph $(CARGO_FLAGS)
 
 lint:
 	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings

@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def packages() -> list[dict]:
-    """Every crate of Cargo.lock, on all platforms; our own have no source."""
-    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
+    """Every crate of Cargo.lock, on all platforms and with all features; our own have no source."""
+    command = ["cargo", "metadata", "--locked", "--all-features", "--format-version", "1"]
     run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return json.loads(run.stdout)["packages"]
 

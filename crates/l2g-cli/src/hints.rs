@@ -238,6 +238,11 @@ fn for_read_error(error: &ReadError) -> Option<String> {
         Problem::WrongFormat { found, .. } => {
             format!("rename the file, or add `--format {}`", name_of(*found))
         }
+        Problem::WithoutWebGraph => {
+            "build it with `cargo install --path crates/l2g-cli --features webgraph`; if the file is text, add \
+             `--format edge-list`"
+                .into()
+        }
         Problem::NotInteger(_) => "if ids are names, add `--set graph.ids=string`".into(),
         Problem::NoHeader(_) => "leave out `graph.header`, or set it to no".into(),
         Problem::TooLarge { .. } => {
@@ -270,5 +275,6 @@ fn name_of(format: Format) -> &'static str {
         Format::MatrixMarket => "matrix-market",
         Format::JsonLines => "json-lines",
         Format::GraphMl => "graphml",
+        Format::WebGraph => "webgraph",
     }
 }

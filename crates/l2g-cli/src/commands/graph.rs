@@ -69,6 +69,8 @@ choice! {
         EdgeList, Csv, Tsv, Parquet, Npy, Npz, MatrixMarket, JsonLines,
         #[value(name = "graphml")]
         GraphMl,
+        #[value(name = "webgraph")]
+        WebGraph,
     }
 }
 
@@ -87,8 +89,8 @@ choice! {
 /// that lies as NAME.npz in `--data DIR`, or a file: an edge list as text, CSV or TSV
 /// (`source target [weight]`, `#` comments, .gz and .zst), a Parquet table with the columns
 /// src, dst[, weight], a .npy edge index (2 x E or E x 2), a .npz archive (gnn-benchmark,
-/// scipy CSR or edge_index), a Matrix Market file, JSON lines (`{"source": 0, "target": 1}`), or
-/// GraphML. `-` is standard input; from a pipe, the
+/// scipy CSR or edge_index), a Matrix Market file, JSON lines (`{"source": 0, "target": 1}`),
+/// GraphML, or, if built in, NAME.graph of WebGraph beside NAME.properties. `-` is standard input; from a pipe, the
 /// first bytes or `--format` tell the format.
 ///
 /// Several files are read one after the other, as if they were one: name them all, or a folder

@@ -34,6 +34,7 @@ pub(super) const SETTINGS: &[Setting] = &[
             ("matrix-market", "a Matrix Market coordinate file"),
             ("json-lines", "text, a JSON object for each edge in a line of its own"),
             ("graphml", "GraphML"),
+            ("webgraph", "a compressed graph of WebGraph, if the program was built with the feature `webgraph`"),
         ],
         "The format of the graph's file.",
     )

@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::digest::Digest;
 use crate::evaluate::EvaluateLimits;
 use crate::graph::builtin::{self, GraphLocation};
+use crate::graph::io::Format;
 use crate::partition::PartitionMethod;
 
 impl Pipeline<'_> {
@@ -89,7 +90,10 @@ impl Pipeline<'_> {
                         digest.add_values(bytes);
                         inputs.files.insert(input.to_string(), digest.to_string());
                     }
-                    GraphLocation::Files(files) => files.iter().try_for_each(|file| inputs.add_file(file))?,
+                    GraphLocation::Files(files) => {
+                        let beside = files.iter().filter_map(|file| Format::description_of(file));
+                        beside.chain(files.iter().cloned()).try_for_each(|file| inputs.add_file(&file))?;
+                    }
                 }
             }
         }

@@ -59,7 +59,7 @@ pub(crate) fn read_features(path: &Path, options: &ReadOptions) -> Result<Featur
                 text_features::read(source, format.separator(), limit)?;
             return Ok(FeatureTable { path, ids, features: Features::Dense(features), is_bare });
         }
-        Format::MatrixMarket | Format::JsonLines | Format::GraphMl => {
+        Format::MatrixMarket | Format::JsonLines | Format::GraphMl | Format::WebGraph => {
             let problem = format!("looks like {format}, but features come as .npy, .npz, .parquet or text");
             return Err(Problem::Inconsistent(problem).in_file(&path));
         }
@@ -220,7 +220,7 @@ pub(crate) fn read_labels(path: &Path, options: &ReadOptions) -> Result<LabelTab
         }
         Format::Parquet => parquet_labels(source, limit),
         Format::EdgeList | Format::Csv | Format::Tsv => Ok(LabelTable::Keyed(IdValues::read(source)?)),
-        Format::MatrixMarket | Format::JsonLines | Format::GraphMl => {
+        Format::MatrixMarket | Format::JsonLines | Format::GraphMl | Format::WebGraph => {
             let problem = format!("looks like {format}, but labels come as .npy, .npz, .parquet or text");
             Err(Problem::Inconsistent(problem).in_file(&path))
         }

@@ -111,6 +111,9 @@ pub enum Problem {
     #[error("this program was built without Parquet")]
     WithoutParquet,
 
+    #[error("this program was built without WebGraph")]
+    WithoutWebGraph,
+
     #[error("line is longer than {limit} bytes")]
     LongLine { limit: usize },
 

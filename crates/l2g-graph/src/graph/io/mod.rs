@@ -46,6 +46,9 @@ mod text;
 
 mod text_features;
 
+#[cfg_attr(not(feature = "webgraph"), path = "without_webgraph.rs")]
+mod webgraph;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -96,6 +99,9 @@ pub enum Format {
     /// GraphML.
     #[serde(rename = "graphml")]
     GraphMl,
+    /// A compressed graph of WebGraph (BvGraph).
+    #[serde(rename = "webgraph")]
+    WebGraph,
 }
 
 impl fmt::Display for Format {
@@ -110,6 +116,7 @@ impl fmt::Display for Format {
             Self::MatrixMarket => "a Matrix Market file",
             Self::JsonLines => "JSON lines",
             Self::GraphMl => "GraphML",
+            Self::WebGraph => "a compressed graph of WebGraph",
         })
     }
 }
@@ -130,8 +137,14 @@ impl Format {
             Some("mtx") => Self::MatrixMarket,
             Some("jsonl" | "ndjson") => Self::JsonLines,
             Some("graphml") => Self::GraphMl,
+            Some("graph") => Self::WebGraph,
             _ => Self::EdgeList,
         }
+    }
+
+    /// The file beside a graph that describes it, for formats that have one.
+    pub fn description_of(path: &Path) -> Option<PathBuf> {
+        (Self::of_name(path) == Self::WebGraph).then(|| path.with_extension("properties"))
     }
 
     /// The format the first bytes tell, if they are unmistakable.
@@ -396,6 +409,7 @@ fn read_file(
         Format::MatrixMarket => matrix_market::read(source, reading),
         Format::JsonLines => json_lines::read(source, reading),
         Format::GraphMl => graphml::read(source, reading),
+        Format::WebGraph => webgraph::read(source, reading),
         Format::EdgeList | Format::Csv | Format::Tsv => read_text(source, format.separator(), reading),
     };
     progress.end();
