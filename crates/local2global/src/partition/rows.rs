@@ -58,8 +58,8 @@ impl<'a, I: NodeIndex> GraphRows<'a, I> {
 ///
 /// In a graph whose arrays are larger than the cache, nearly every neighbour is a cache miss, and the
 /// branches of the loop that needs it keep the processor from starting the next ones early. A plain loop that
-/// only loads has no branches: its misses overlap. On 100 million edges label propagation takes a third of
-/// the time so.
+/// only loads has no branches: its misses overlap. On 100 million edges `buffered` takes 65 s so, and 84 s
+/// without.
 pub(super) struct ReadAhead {
     /// The nodes up to here have been loaded.
     end: usize,
