@@ -3,7 +3,8 @@
 Generates a block model as Parquet parts (20 neighbours a node, communities of 5000 nodes, a fifth of the
 edges anywhere), and runs the stages one by one with `--memory`, each under a limit of the system that
 counts all memory of its own (RLIMIT_DATA, as `prlimit --data` sets it). The peak is that of anonymous
-memory (RssAnon), looked at 20 times a second; mapped files do not count. `--compare` makes the graph without
+memory (RssAnon), looked at 20 times a second; mapped files do not count. Processor time beside the
+seconds tells them from what else a busy machine does. `--compare` makes the graph without
 a limit too, and compares every array. Needs Linux, Python and the built binary:
 
     cargo build --release
@@ -58,7 +59,7 @@ def anonymous_bytes(process: int) -> int:
 
 
 def measure(command: list[str], data_limit: int | None) -> dict[str, float]:
-    """Runs a command and tells its seconds and its peak of anonymous memory."""
+    """Runs a command and tells its seconds, those of the processor, and its peak of anonymous memory."""
 
     def limit() -> None:
         if data_limit is not None:
@@ -75,20 +76,24 @@ def measure(command: list[str], data_limit: int | None) -> dict[str, float]:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     out, _ = process.communicate()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     over.set()
     watcher.join()
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
     told = json.loads(out) if out.strip().startswith("{") else {}
-    return {"seconds": time.monotonic() - started, "peak_bytes": peak, "told": told}
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"seconds": time.monotonic() - started, "cpu_seconds": cpu, "peak_bytes": peak, "told": told}
 
 
 def show(name: str, found: dict[str, float], edges: int) -> None:
     """A row of the table."""
     rate = edges / found["seconds"] / 1e6
     peak = found["peak_bytes"] / (1 << 20)
-    print(f"{name:16} {found['seconds']:8.1f} s  {peak:7.0f} MiB  {rate:7.2f} million edges a second", flush=True)
+    seconds = f"{found['seconds']:8.1f} s  {found['cpu_seconds']:8.1f} s of processor time"
+    print(f"{name:16} {seconds}  {peak:7.0f} MiB  {rate:7.2f} million edges a second", flush=True)
 
 
 def generate(l2g: str, work: Path, edges: int, parts: int) -> Path:
@@ -144,7 +149,8 @@ def main() -> None:
         for stage in stages:
             found = measure([args.l2g, *commands[stage], *common], data)
             show(stage, found, args.edges)
-            record["stages"][stage] = {"seconds": round(found["seconds"], 1), "peak_bytes": found["peak_bytes"]}
+            rounded = {key: round(found[key], 1) for key in ("seconds", "cpu_seconds")}
+            record["stages"][stage] = {**rounded, "peak_bytes": found["peak_bytes"]}
             if stage == "patch":
                 told = {key: found["told"].get(key) for key in ("patches", "oversampling", "edges_in_no_patch")}
                 record["patches"] = told
