@@ -26,7 +26,7 @@ MARKS = ("<!-- modules: drawn by .ci/modules.py --write -->", "<!-- modules end 
 # What comes later may use what comes earlier.
 ORDER = """
     progress seed memory disk positioned digest buffer npy run_dir disjoint_sets grouping
-    graph write generate linalg score partition patch embed align evaluate
+    graph write generate linalg score partition patch embed align federated evaluate
     export config pipeline experiment
 """.split()
 

@@ -5,6 +5,7 @@ use local2global::embed::EmbedError;
 use local2global::evaluate::EvaluateError;
 use local2global::experiment::ExperimentError;
 use local2global::export::ExportError;
+use local2global::federated::FederatedError;
 use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::{Format, Problem, ReadError};
 use local2global::graph::store::StoreError;
@@ -34,6 +35,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let experiment = || cause.downcast_ref::<ExperimentError>().and_then(for_experiment_error);
         let trust =
             || cause.is::<NotTrusted>().then(|| "read the command, and add `--trust` to run it".into());
+        let federated = || cause.downcast_ref::<FederatedError>().and_then(for_federated_error);
         let schema = || for_schema_error(cause.downcast_ref::<std::io::Error>()?);
         let stages = read
             .or_else(schema)
@@ -44,7 +46,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
             .or_else(files);
         let scores = stages.or_else(evaluate).or_else(hold_out);
         let rest = scores.or_else(store).or_else(write).or_else(export).or_else(experiment);
-        rest.or_else(run).or_else(trust)
+        rest.or_else(run).or_else(federated).or_else(trust)
     })
 }
 
@@ -158,6 +160,38 @@ fn for_align_files_error(error: &AlignFilesError) -> Option<String> {
         | AlignFilesError::OtherCentroid { .. }
         | AlignFilesError::OtherDimensions { .. }
         | AlignFilesError::OtherRows { .. } => "align the whole run anew: `l2g align RUN`".into(),
+        _ => return None,
+    })
+}
+
+fn for_federated_error(error: &FederatedError) -> Option<String> {
+    Some(match error {
+        FederatedError::NoEmbedding { .. } => "finish the run of the site with `l2g run` first".into(),
+        FederatedError::ShortKey { .. } => "make one with `openssl rand -hex 32 > key`".into(),
+        FederatedError::Step { .. } => {
+            "first shares are made with `--ids-only`, second shares with `--with` and the first shares of the \
+             others"
+                .into()
+        }
+        FederatedError::OtherRound { .. } | FederatedError::OwnIds { .. } => {
+            "let all sites send their ids again with `l2g share --ids-only`, and then their rows".into()
+        }
+        FederatedError::OtherKey { .. } => "give all sites the same key file".into(),
+        FederatedError::NothingShared { .. } => {
+            "train all sites together with a public reference set: `l2g graph GRAPH --reference FILE`".into()
+        }
+        FederatedError::OtherSecret { .. } => "name another file with `--secret`".into(),
+        FederatedError::Changed { .. } | FederatedError::OtherShare { .. } => {
+            "share the site again, and add it with `l2g align --shares DIR --out FRAME --update SITE`".into()
+        }
+        FederatedError::UnknownShare { site } | FederatedError::NotInFrame { site, .. } => {
+            format!("add it with `l2g align --shares DIR --out FRAME --update {site}`")
+        }
+        FederatedError::Align(AlignError::Disconnected { .. } | AlignError::UpdateTooSmall { .. }) => {
+            "share in fewer dimensions, or train all sites together with a public reference set: `l2g graph \
+             GRAPH --reference FILE`"
+                .into()
+        }
         _ => return None,
     })
 }

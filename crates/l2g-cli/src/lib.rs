@@ -39,6 +39,7 @@ use local2global::embed::EmbedError;
 use local2global::evaluate::EvaluateError;
 use local2global::experiment::ExperimentError;
 use local2global::export::ExportError;
+use local2global::federated::FederatedError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::write::WriteError;
@@ -170,6 +171,16 @@ fn is_setting(cause: &(dyn std::error::Error + 'static)) -> bool {
         || matches!(cause.downcast_ref(), Some(PatchError::Setting { .. }))
         || matches!(cause.downcast_ref(), Some(EmbedError::Setting { .. }))
         || matches!(cause.downcast_ref(), Some(AlignError::Setting { .. }))
+        || matches!(
+            cause.downcast_ref(),
+            Some(
+                FederatedError::Privacy { .. }
+                    | FederatedError::Name { .. }
+                    | FederatedError::Straighten
+                    | FederatedError::SecretInShare { .. }
+                    | FederatedError::Align(AlignError::Setting { .. })
+            )
+        )
         || matches!(cause.downcast_ref(), Some(AlignFilesError::Align(AlignError::Setting { .. })))
         || matches!(cause.downcast_ref(), Some(EvaluateError::Setting { .. }))
         || matches!(

@@ -43,6 +43,10 @@ pub mod embed;
 
 pub mod align;
 
+// Alignment of sites that keep their graphs.
+
+pub mod federated;
+
 pub mod evaluate;
 
 // What is made of the result.

@@ -20,6 +20,8 @@ use crate::cost::Cost;
 use crate::output::grouped;
 use crate::stage::StageWork;
 
+use super::frame;
+
 /// Stitch the patch embeddings into one global embedding.
 ///
 /// RUN is a run folder with `3-patches` and `4-embeddings`. Patches from anywhere are aligned
@@ -27,17 +29,21 @@ use crate::stage::StageWork;
 /// its nodes (any non-negative integers), in the second their coordinates, row by row. The result
 /// then has `nodes.npy` beside `embedding.npy`.
 ///
+/// Sites that keep their graphs are aligned with `--shares`: a folder with a share of `l2g share` for
+/// each. The result is a frame for `l2g join`, with the motion of each site and no coordinates.
+///
 /// Settings are those of the table `[align]`, as in `--set align.weights=robust`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g align runs/cora\n  l2g align --nodes nodes --coords coords --out \
-    aligned\n  l2g align runs/cora --set align.weights=robust\n  l2g align runs/cora --update patch-00003")]
+    aligned\n  l2g align runs/cora --set align.weights=robust\n  l2g align runs/cora --update patch-00003\n  \
+    l2g align --shares shares --out frame")]
 pub(crate) struct AlignArgs {
     /// A run folder
-    #[arg(required_unless_present_all = ["nodes", "coords", "out"])]
+    #[arg(required_unless_present_any = ["nodes", "shares"])]
     run: Option<PathBuf>,
 
     /// A folder of node lists, one NAME.npy per patch
-    #[arg(long, value_name = "DIR", requires = "coords", conflicts_with = "run")]
+    #[arg(long, value_name = "DIR", requires_all = ["coords", "out"], conflicts_with = "run")]
     nodes: Option<PathBuf>,
 
     /// A folder of coordinates, one NAME.npy per patch
@@ -52,7 +58,11 @@ pub(crate) struct AlignArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "run")]
     out: Option<PathBuf>,
 
-    /// Put this one new or changed patch into the finished frame, all others held fixed, with the
+    /// A folder of shares, one of each site
+    #[arg(long, value_name = "DIR", requires = "out", conflicts_with_all = ["run", "nodes", "coords", "edges"])]
+    shares: Option<PathBuf>,
+
+    /// Put this one new or changed patch or site into the finished frame, all others held fixed, with the
     /// settings that the frame was made with
     #[arg(long, value_name = "NAME")]
     update: Option<String>,
@@ -87,6 +97,9 @@ struct UpdateRecord<'a> {
 }
 
 pub(crate) fn execute(args: &AlignArgs, context: &Context) -> anyhow::Result<()> {
+    if let (Some(shares), Some(out)) = (&args.shares, &args.out) {
+        return frame::execute(shares, out, args.update.as_deref(), context);
+    }
     let paths = paths(args)?;
     let work = match &args.run {
         Some(run) => {
@@ -136,7 +149,9 @@ fn paths(args: &AlignArgs) -> Result<AlignPaths, UsageError> {
             out: out.clone(),
             rows: EmbeddingRows::Listed,
         }),
-        _ => Err(UsageError("name a run folder, or --nodes, --coords and --out".into())),
+        _ => {
+            Err(UsageError("name a run folder, or --nodes, --coords and --out, or --shares and --out".into()))
+        }
     }
 }
 
@@ -144,6 +159,11 @@ fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Resu
     let within = config.align_within_memory(&existing_folder(&paths.out));
     let found = align_files(paths, &within, config.seed, &context.progress)
         .with_context(|| format!("could not align the patches in `{}`", paths.nodes.display()))?;
+    show(&found, &paths.out, context)
+}
+
+/// Shows how well patches or sites fit.
+pub(super) fn show(found: &Diagnostics, out: &Path, context: &Context) -> anyhow::Result<()> {
     let record = Record {
         verdict: &found.verdict,
         patches: found.patches,
@@ -157,11 +177,11 @@ fn align(paths: &AlignPaths, config: &Config, context: &Context) -> anyhow::Resu
         accuracy: found.accuracy,
         residual: found.certificate.map(|certificate| certificate.residual),
         cost: Cost::so_far(context),
-        out: &paths.out,
+        out,
     };
-    let mut rows = rows(&found);
+    let mut rows = rows(found);
     rows.extend(record.cost.rows());
-    rows.push(("alignment", paths.out.display().to_string()));
+    rows.push(("alignment", out.display().to_string()));
     context.output.show(&record, &rows)
 }
 

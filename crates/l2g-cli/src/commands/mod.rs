@@ -10,6 +10,12 @@ mod patch;
 
 mod align;
 
+mod frame;
+
+mod share;
+
+mod join;
+
 mod embed;
 
 mod evaluate;
@@ -43,6 +49,8 @@ pub(crate) enum Command {
     Embed(embed::EmbedArgs),
     Align(align::AlignArgs),
     Evaluate(evaluate::EvaluateArgs),
+    Share(share::ShareArgs),
+    Join(join::JoinArgs),
     Export(export::ExportArgs),
     Experiment(experiment::ExperimentArgs),
     Generate(generate::GenerateArgs),
@@ -61,6 +69,8 @@ impl Command {
             Self::Embed(args) => embed::execute(&args, context),
             Self::Align(args) => align::execute(&args, context),
             Self::Evaluate(args) => evaluate::execute(&args, context),
+            Self::Share(args) => share::execute(&args, context),
+            Self::Join(args) => join::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
             Self::Experiment(args) => experiment::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),

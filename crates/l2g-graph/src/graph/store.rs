@@ -177,7 +177,11 @@ fn write_labels(path: &Path, labels: Option<&Labels>) -> Result<(), FileError> {
     }
 }
 
-fn write_ids(folder: &GraphFolder, ids: &NodeIds) -> Result<(), FileError> {
+/// Writes the user's ids: `ids.npy`, or `ids.parquet` if they are text.
+///
+/// # Errors
+/// [`FileError`] if the file cannot be written.
+pub fn write_ids(folder: &GraphFolder, ids: &NodeIds) -> Result<(), FileError> {
     match ids {
         NodeIds::Range(len) => write_atomically(&folder.ids(), |sink| {
             let mut writer = npy::Writer::<u64, _>::new(sink, &[])?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
+use super::atomic::write_privately;
 use super::{AtomicSink, FileError, write_atomically};
 use crate::npy::{self, ArrayReader, Element, NpyError};
 
@@ -41,11 +42,27 @@ pub fn write_arrays(
     path: &Path,
     fill: impl FnOnce(&mut ArrayArchive<&mut AtomicSink<'_, '_>>) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    write_atomically(path, |sink| {
-        let mut archive = ArrayArchive { zip: ZipWriter::new(sink) };
-        fill(&mut archive)?;
-        archive.zip.finish().map(|_| ()).map_err(io::Error::other)
-    })
+    write_atomically(path, |sink| write_zip(sink, fill))
+}
+
+/// As [`write_arrays`], into a file that nobody but its owner may read.
+///
+/// # Errors
+/// As [`write_atomically`].
+pub fn write_private_arrays(
+    path: &Path,
+    fill: impl FnOnce(&mut ArrayArchive<&mut AtomicSink<'_, '_>>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    write_privately(path, |sink| write_zip(sink, fill))
+}
+
+fn write_zip<'a, 'scope, 'env>(
+    sink: &'a mut AtomicSink<'scope, 'env>,
+    fill: impl FnOnce(&mut ArrayArchive<&'a mut AtomicSink<'scope, 'env>>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut archive = ArrayArchive { zip: ZipWriter::new(sink) };
+    fill(&mut archive)?;
+    archive.zip.finish().map(|_| ()).map_err(io::Error::other)
 }
 
 /// An archive that is read.
@@ -99,6 +116,22 @@ impl ArrayFile {
     /// As [`ArrayFile::floats`].
     pub fn integers(&mut self, name: &str) -> Result<(Vec<usize>, Vec<u32>), FileError> {
         self.read(name, |reader| reader.integers::<u32>())
+    }
+
+    /// The values of an array of whole numbers that may be large.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::floats`].
+    pub fn long_integers(&mut self, name: &str) -> Result<Vec<u64>, FileError> {
+        Ok(self.read(name, |reader| reader.integers::<u64>())?.1)
+    }
+
+    /// The values of an array of bytes.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::floats`].
+    pub fn bytes(&mut self, name: &str) -> Result<Vec<u8>, FileError> {
+        Ok(self.read(name, |reader| reader.integers::<u8>())?.1)
     }
 
     fn read<T>(

@@ -90,23 +90,46 @@ pub fn write_atomically(
     write_by(path, &mut |sink| write.take().expect("a file is filled once")(sink))
 }
 
+/// As [`write_atomically`], a plain file that nobody but its owner may read or write.
+///
+/// # Errors
+/// [`FileError`] if the folder or file cannot be written, or is no plain file.
+pub(super) fn write_privately(
+    path: &Path,
+    write: impl FnOnce(&mut AtomicSink<'_, '_>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let mut write = Some(write);
+    match Destination::of(path).map_err(FileError::at("write", path))? {
+        Destination::Stream(_) => {
+            Err(FileError::at("write", path)(io::Error::other("a secret needs a plain file")))
+        }
+        Destination::Replace(target) => {
+            replace(&target, 0o600, &mut |sink| write.take().expect("a file is filled once")(sink))
+        }
+    }
+}
+
+/// The mode of any new file; the system takes away what the umask says.
+const USUAL_MODE: u32 = 0o666;
+
 /// What fills a file; not generic, so that what follows is compiled once for all callers.
 type Fill<'a> = &'a mut dyn FnMut(&mut AtomicSink<'_, '_>) -> io::Result<()>;
 
 fn write_by(path: &Path, write: Fill<'_>) -> Result<(), FileError> {
     match Destination::of(path).map_err(FileError::at("write", path))? {
         Destination::Stream(file) => fill(&file, false, write).map_err(FileError::at("write", path)),
-        Destination::Replace(target) => replace(&target, write),
+        Destination::Replace(target) => replace(&target, USUAL_MODE, write),
     }
 }
 
-fn replace(path: &Path, write: Fill<'_>) -> Result<(), FileError> {
+fn replace(path: &Path, mode: u32, write: Fill<'_>) -> Result<(), FileError> {
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(FileError::at("create", folder))?;
     let mut builder = tempfile::Builder::new();
-    // The mode of any new file; the system takes away what the umask says.
     #[cfg(unix)]
-    builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+    builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
     let temporary =
         builder.prefix(UNFINISHED).tempfile_in(folder).map_err(FileError::at("write in", folder))?;
     fill(temporary.as_file(), true, write).map_err(FileError::at("write", path))?;
@@ -280,5 +303,7 @@ mod tests {
         File::create(&usual).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&ours), mode(&usual));
+        write_privately(&ours, |sink| sink.write_all(b"x")).unwrap();
+        assert_eq!(mode(&ours) & 0o777, 0o600);
     }
 }

@@ -13,6 +13,10 @@
 //! 6-evaluation/      scores.json full.npy full/ untrained.npy untrained.json
 //! export/            embedding.FORMAT projector/
 //! embedder/          coordinates that an embedder in Python makes
+//! secret.npz         federated: what undoes the secret motion of this site's share; never leaves
+//!
+//! share/             federated, what leaves a site: share.json ids.npy coords.npy
+//! frame/             federated, what comes back: frame.json ids.npy transforms.npz alignment.json
 //! ```
 //!
 //! Each folder is a type of its own that knows the names of its files, and can be used as a path.
@@ -166,6 +170,44 @@ folders! {
         table: "table.md",
         /// The scores as a chart.
         figure: "figure.svg",
+    }
+    /// What leaves a federated site.
+    ShareFolder {
+        /// What the share holds and what it does not, in words.
+        record: "share.json",
+        /// The blinded ids, ascending.
+        ids: "ids.npy",
+        /// The coordinates of each, moved by the secret of the site.
+        coordinates: "coords.npy",
+    }
+    /// What the coordinator of federated sites sends back.
+    FrameFolder {
+        /// The sites, and the shares that they sent.
+        record: "frame.json",
+        /// The blinded ids of all nodes that sites have shared, ascending.
+        ids: "ids.npy",
+    }
+    /// The rows of a federated site in the common frame.
+    JoinedFolder {
+        /// The rows, in the order of the site.
+        embedding: "embedding.npy",
+        /// How well the site fits the others.
+        record: "join.json",
+    }
+}
+
+impl FrameFolder {
+    /// The motions of the sites and how well they fit, as any alignment leaves them.
+    pub fn alignment(&self) -> AlignmentFolder {
+        AlignmentFolder::at(&self.0)
+    }
+}
+
+impl ShareFolder {
+    /// The names of its files.
+    pub fn file_names(&self) -> [String; 3] {
+        [self.record(), self.ids(), self.coordinates()]
+            .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
 }
 

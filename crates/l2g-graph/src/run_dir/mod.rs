@@ -31,13 +31,14 @@ use std::path::{Path, PathBuf};
 
 use crate::npy::{self, Element};
 
-pub use archive::{ArrayArchive, ArrayFile, write_arrays};
+pub use archive::{ArrayArchive, ArrayFile, write_arrays, write_private_arrays};
 pub use atomic::{AtomicSink, UnfinishedFolder, move_file, remove_unfinished, write_atomically};
 pub use batch::{BatchError, FileBatch};
 pub use destination::is_standard_output;
 pub use folders::{
-    AlignmentFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder, GraphFolder,
-    PartitionFolder, PatchFolder, patch_name, patch_number, stamp_path,
+    AlignmentFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder, FrameFolder,
+    GraphFolder, JoinedFolder, PartitionFolder, PatchFolder, ShareFolder, patch_name, patch_number,
+    stamp_path,
 };
 pub use patch_files::{PatchFiles, PatchFilesError, remove_patches};
 pub use record::{SCHEMA, SchemaError, read_json, write_json};
@@ -115,6 +116,11 @@ impl RunDir {
     /// Every setting of the run.
     pub fn settings(&self) -> PathBuf {
         self.root.join("run.toml")
+    }
+
+    /// What undoes the secret motion of a federated site's share.
+    pub fn secret(&self) -> PathBuf {
+        self.root.join("secret.npz")
     }
 
     /// Who works in the folder.

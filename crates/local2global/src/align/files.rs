@@ -17,7 +17,7 @@
 
 use super::diagnostics::{Diagnostics, diagnose};
 use super::read::{global_nodes, read_edges};
-pub use super::read::{read_patches, read_transforms, read_trust};
+pub use super::read::{read_coords, read_patches, read_transforms, read_trust};
 use super::write::write_alignment;
 pub use super::write::write_transforms;
 use super::{AlignConfig, AlignFilesError, AlignPaths, AlignSize, EmbeddingRows, align};

@@ -100,6 +100,6 @@ pub use memory::AlignSize;
 pub use overlap::Overlap;
 pub use patch::{Coords, LocalPatch};
 pub use paths::{AlignFilesError, AlignPaths, EmbeddingRows};
-pub use refit::{UpdateReport, update_files, update_files_then};
+pub use refit::{UpdateReport, diagnose_updated, restored, update_files, update_files_then};
 pub use solution::Solution;
 pub use transforms::Transforms;

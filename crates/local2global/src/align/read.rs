@@ -63,7 +63,10 @@ pub(super) fn read_integers(path: &Path) -> Result<Vec<u64>, AlignFilesError> {
 }
 
 /// The coordinates and the number of columns; mapped if they can be used as they lie.
-fn read_coords(path: &Path) -> Result<(Coords, usize), AlignFilesError> {
+///
+/// # Errors
+/// [`AlignFilesError::Array`] if the file is missing, damaged, or has not two axes.
+pub fn read_coords(path: &Path) -> Result<(Coords, usize), AlignFilesError> {
     let read = || {
         let reader = npy::open(path)?;
         let header = reader.header().clone();

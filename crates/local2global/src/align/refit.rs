@@ -14,7 +14,10 @@ use super::places::{KeptRows, Places};
 use super::read::{global_nodes, read_edges, read_patches, read_transforms, read_trust};
 use super::update::{Update, update};
 use super::write::write_alignment;
-use super::{AlignConfig, AlignFilesError, AlignPaths, Alignment, LocalPatch, Overlap, Solution, overlap};
+use super::{
+    AlignConfig, AlignError, AlignFilesError, AlignPaths, Alignment, LocalPatch, Overlap, Solution,
+    Transforms, overlap,
+};
 use crate::linalg::lanes::squared_distance;
 use crate::progress::Progress;
 use crate::run_dir::{read_json, write_array, write_json};
@@ -116,14 +119,30 @@ fn write_update(
     let nodes = global_nodes(&patches, paths.rows)?;
     let kept = KeptRows::outside(&patches[index], before);
     write_alignment(paths, &patches, &nodes, &alignment, Some(&kept), progress)?;
-    note_motion(&mut alignment, name, found.applied);
-    let mut diagnostics = diagnose(&patches, &alignment, &record.settings)?;
-    // What the patch edges alone do not tell is as the whole alignment has left it.
-    diagnostics.cycle_inconsistency = record.cycle_inconsistency;
-    diagnostics.updated = record.updated.into_iter().filter(|updated| updated != name).collect();
-    diagnostics.updated.push(name.to_owned());
+    let diagnostics = diagnose_updated(&patches, &mut alignment, index, &record, found)?;
     write_json(&paths.results().report(), &diagnostics)?;
     Ok((patches[index].clone(), found))
+}
+
+/// How well the patches fit after one of them was updated; `record` is from before.
+///
+/// # Errors
+/// [`AlignError::NotFinite`] if a shared node has a coordinate that is not finite.
+pub fn diagnose_updated(
+    patches: &[LocalPatch],
+    alignment: &mut Alignment,
+    updated: usize,
+    record: &Diagnostics,
+    found: Update,
+) -> Result<Diagnostics, AlignError> {
+    let name = patches[updated].name();
+    note_motion(alignment, name, found.applied);
+    let mut diagnostics = diagnose(patches, alignment, &record.settings)?;
+    // What the patch edges alone do not tell is as the whole alignment has left it.
+    diagnostics.cycle_inconsistency = record.cycle_inconsistency;
+    diagnostics.updated = record.updated.iter().filter(|updated| *updated != name).cloned().collect();
+    diagnostics.updated.push(name.to_owned());
+    Ok(diagnostics)
 }
 
 /// Checks that an update is possible with these settings.
@@ -167,9 +186,30 @@ fn read_frame(
         return Err(AlignFilesError::OtherTransforms { path, found, needed });
     }
     let overlaps = overlaps(paths, patches, updated)?;
+    Ok(restored_over(patches, overlaps, transforms, patch_trust, record))
+}
+
+/// An alignment over all overlaps that are large enough, as its transforms, the trust of its patches
+/// and its record left it.
+pub fn restored(
+    patches: &[LocalPatch],
+    transforms: Transforms,
+    patch_trust: Option<Vec<f64>>,
+    record: &Diagnostics,
+) -> Alignment {
+    restored_over(patches, overlap::of_all_pairs(patches), transforms, patch_trust, record)
+}
+
+fn restored_over(
+    patches: &[LocalPatch],
+    overlaps: Vec<Overlap>,
+    transforms: Transforms,
+    patch_trust: Option<Vec<f64>>,
+    record: &Diagnostics,
+) -> Alignment {
     let solution = solution(patches, &overlaps, patch_trust, record);
     let (judgement, blocks_at_once) = (record.judgement.clone(), super::centroid::blocks_at_once());
-    Ok(Alignment { transforms, overlaps, solution, centroid: record.centroid, judgement, blocks_at_once })
+    Alignment { transforms, overlaps, solution, centroid: record.centroid, judgement, blocks_at_once }
 }
 
 /// The patch edges. Those of the updated patch count only where it still shares enough nodes.
