@@ -53,6 +53,8 @@ pub mod evaluate;
 
 pub mod export;
 
+pub mod near;
+
 pub mod experiment;
 
 // The run as a whole: the stages joined, and its settings.

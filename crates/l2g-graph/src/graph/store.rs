@@ -236,6 +236,38 @@ pub fn open(folder: &Path) -> Result<(Graph, Description), StoreError> {
     Ok((graph.with_held_out(held_out), description))
 }
 
+/// What the nodes of a stored graph are called, and their classes.
+#[derive(Clone, Debug)]
+pub struct NodeNames {
+    /// The user's name of each node.
+    pub ids: NodeIds,
+    /// The class of each node, if classes are known.
+    pub labels: Option<Labels>,
+}
+
+/// Opens the names of a stored graph alone, without a look at its edges.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_names(folder: &Path) -> Result<NodeNames, StoreError> {
+    let folder = &GraphFolder::at(folder);
+    let summary = read_description(folder)?.summary;
+    let ids = open_ids(folder)?;
+    let labels = match summary.classes {
+        0 => None,
+        _ => Some(open_labels(folder, &summary.class_names)?),
+    };
+    let rows = [("node ids", Some(ids.len())), ("labels", labels.as_ref().map(Labels::num_rows))];
+    let odd =
+        rows.into_iter().find_map(|(what, rows)| Some((what, rows.filter(|&rows| rows != summary.nodes)?)));
+    match odd {
+        Some((what, found)) => {
+            Err(damaged(folder)(GraphError::Length { what, found, needed: summary.nodes }))
+        }
+        None => Ok(NodeNames { ids, labels }),
+    }
+}
+
 fn read_description(folder: &GraphFolder) -> Result<Description, StoreError> {
     let path = folder.description();
     match path.exists() {
@@ -358,6 +390,18 @@ mod tests {
         let (folder, graph) = stored(&loaded);
         assert_eq!(graph, loaded.graph);
         assert!(folder.path().join("ids.parquet").exists());
+    }
+
+    #[test]
+    fn names_are_opened_without_edges() {
+        let cora = builtin::open("cora", &[], &GraphConfig::default(), &Silent).unwrap();
+        let (folder, graph) = stored(&cora);
+        fs::remove_file(folder.path().join("indices.npy")).unwrap();
+        let names = open_names(folder.path()).unwrap();
+        assert_eq!((&names.ids, names.labels.as_ref()), (graph.ids(), graph.labels()));
+        write_array(&folder.path().join("ids.npy"), &[2], &[7_u64, 9]).unwrap();
+        let error = open_names(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("node ids") && error.contains("2485"), "{error}");
     }
 
     #[test]

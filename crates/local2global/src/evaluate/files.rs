@@ -70,7 +70,11 @@ fn read_embeddings(run: &RunDir) -> Result<ByContender<(usize, Array<f32>)>, Eva
     Ok(arrays)
 }
 
-fn read_embedding(path: &Path) -> Result<(usize, Array<f32>), NpyError> {
+/// Opens an embedding, with its number of columns: mapped if it holds `f32`, else read.
+///
+/// # Errors
+/// [`NpyError`] if it is no array with two axes and at least one column.
+pub fn read_embedding(path: &Path) -> Result<(usize, Array<f32>), NpyError> {
     let array = match npy::map::<f32>(path) {
         Err(NpyError::Type { .. }) => {
             let reader = npy::open(path)?;

@@ -43,6 +43,23 @@ pub(crate) fn dot<F: Real>(a: &[F], b: &[F]) -> f64 {
     )
 }
 
+/// The inner product in single precision, in 32 sums side by side: as fast as memory gives the numbers, and off by
+/// at most `d 2⁻²⁴ ‖a‖ ‖b‖` in `d` dimensions. To be called inside of [`vectorized`].
+#[inline(always)]
+pub(crate) fn rough_dot(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 32;
+    let mut lanes = [0.0; LANES];
+    let (a_blocks, a_rest) = a.as_chunks::<LANES>();
+    let (b_blocks, b_rest) = b.as_chunks::<LANES>();
+    for (a, b) in a_blocks.iter().zip(b_blocks) {
+        for lane in 0..LANES {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(&a, &b)| a * b).sum();
+    lanes.into_iter().sum::<f32>() + rest
+}
+
 /// The sum of squares.
 #[inline(always)]
 pub(crate) fn squared_norm<F: Real>(values: &[F]) -> f64 {
@@ -66,6 +83,16 @@ pub(crate) fn squared_distance<F: Real>(a: &[F], b: &[F]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rough_product_is_off_by_no_more_than_single_precision() {
+        for len in [0, 1, 31, 32, 33, 100] {
+            let a: Vec<f32> = (0..len).map(|at| (at as f32 * 0.37).sin()).collect();
+            let b: Vec<f32> = (0..len).map(|at| (at as f32 * 0.61).cos()).collect();
+            let bound = len as f64 * 2_f64.powi(-24) * (squared_norm(&a) * squared_norm(&b)).sqrt();
+            assert!((f64::from(rough_dot(&a, &b)) - dot(&a, &b)).abs() <= bound, "{len}");
+        }
+    }
 
     #[test]
     fn sums_are_those_of_the_terms() {

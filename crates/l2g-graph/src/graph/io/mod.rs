@@ -57,7 +57,7 @@ use serde::{Deserialize, Serialize};
 pub use columns::{Delimiter, EdgeColumns, Weights};
 pub use error::{Place, Problem, ReadError};
 pub use node_values::{NodeValues, ValueRow};
-pub use source::{is_standard_input, is_stream};
+pub use source::{is_standard_input, is_stream, open_stream};
 pub use text::layout::{HeaderRow, IdKind};
 
 pub(crate) use attachment::{FeatureTable, LabelTable, read_features, read_labels};

@@ -59,6 +59,15 @@ pub(crate) struct Source {
     room: Option<PathBuf>,
 }
 
+/// Opens a file, a pipe, or standard input (`-`), to be read once from its first byte; unpacked where it is
+/// packed.
+///
+/// # Errors
+/// [`ReadError`] if there is nothing to read, or it cannot be unpacked.
+pub fn open_stream(path: &Path) -> Result<Box<dyn Read + Send>, ReadError> {
+    Ok(Source::open(path)?.into_reader())
+}
+
 impl Source {
     /// Opens a file, a pipe, or standard input (`-`).
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
