@@ -47,6 +47,8 @@ pub mod evaluate;
 
 // What is made of the result.
 
+pub mod layout;
+
 pub mod export;
 
 pub mod experiment;
