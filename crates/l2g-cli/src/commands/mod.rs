@@ -16,6 +16,8 @@ mod evaluate;
 
 mod export;
 
+mod report;
+
 mod experiment;
 
 mod run;
@@ -44,6 +46,7 @@ pub(crate) enum Command {
     Align(align::AlignArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
+    Report(report::ReportArgs),
     Experiment(experiment::ExperimentArgs),
     Generate(generate::GenerateArgs),
     Settings(settings::SettingsArgs),
@@ -62,6 +65,7 @@ impl Command {
             Self::Align(args) => align::execute(&args, context),
             Self::Evaluate(args) => evaluate::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
+            Self::Report(args) => report::execute(&args, context),
             Self::Experiment(args) => experiment::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
             Self::Settings(args) => settings::execute(&args, context),

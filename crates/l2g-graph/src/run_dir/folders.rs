@@ -166,6 +166,8 @@ folders! {
         table: "table.md",
         /// The scores as a chart.
         figure: "figure.svg",
+        /// Both as a page for a browser.
+        report: "report.html",
     }
 }
 
