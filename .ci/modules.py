@@ -27,7 +27,7 @@ MARKS = ("<!-- modules: drawn by .ci/modules.py --write -->", "<!-- modules end 
 ORDER = """
     progress seed memory disk positioned digest buffer npy run_dir disjoint_sets grouping
     graph write generate linalg score partition patch embed align federated evaluate
-    export config near pipeline experiment
+    layout export config near pipeline experiment
 """.split()
 
 Path_ = tuple  # a module as the list of its names, such as ("embed", "nn", "adam")

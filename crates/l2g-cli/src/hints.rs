@@ -1,5 +1,6 @@
 //! What to do about an error, where that can be said in one line.
 
+use l2g_report::ReportError;
 use local2global::align::{AlignError, AlignFilesError};
 use local2global::embed::EmbedError;
 use local2global::evaluate::EvaluateError;
@@ -29,6 +30,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let evaluate = || cause.downcast_ref::<EvaluateError>().and_then(for_evaluate_error);
         let hold_out = || cause.downcast_ref::<HoldOutError>().and_then(for_hold_out_error);
         let export = || cause.downcast_ref::<ExportError>().and_then(ExportError::hint).map(str::to_owned);
+        let report = || cause.downcast_ref::<ReportError>().and_then(ReportError::hint).map(str::to_owned);
         let align = || cause.downcast_ref::<AlignError>().and_then(for_align_error);
         let files = || cause.downcast_ref::<AlignFilesError>().and_then(for_align_files_error);
         let run = || cause.downcast_ref::<PipelineError>().and_then(for_pipeline_error);
@@ -45,7 +47,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
             .or_else(align)
             .or_else(files);
         let scores = stages.or_else(evaluate).or_else(hold_out);
-        let rest = scores.or_else(store).or_else(write).or_else(export).or_else(experiment);
+        let rest = scores.or_else(store).or_else(write).or_else(export).or_else(report).or_else(experiment);
         rest.or_else(run).or_else(federated).or_else(trust)
     })
 }

@@ -38,6 +38,8 @@ pub enum Stage {
     Evaluate = 7,
     /// Drawing landmarks, nodes that every patch holds.
     Landmarks = 10,
+    /// Putting nodes into the plane.
+    Layout = 11,
 }
 
 impl Seed {

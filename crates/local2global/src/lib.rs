@@ -51,6 +51,8 @@ pub mod evaluate;
 
 // What is made of the result.
 
+pub mod layout;
+
 pub mod export;
 
 pub mod near;

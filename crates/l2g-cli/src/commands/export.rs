@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::Args;
-use local2global::export::{ExportError, ExportFormat, Exported, export_run};
+use clap::{Args, ValueEnum};
+use local2global::export::{ExportError, ExportFormat, ExportTask, Exported, export_run};
+use local2global::layout::LayoutMethod;
 use local2global::pipeline::{StageName, check_export, check_unchanged};
 use local2global::run_dir::{RunDir, is_standard_output};
 use serde::Serialize;
 
+use super::report::LayoutArgs;
 use crate::choice::choice;
 use crate::context::{Context, UsageError};
 use crate::cost::Cost;
@@ -19,11 +21,12 @@ use crate::output::{bytes, grouped};
 /// The embedding of a run is `5-alignment/embedding.npy`, one row per node of `1-graph`.
 /// Here it leaves under your own node ids: as a Parquet table (id, vector), as CSV or TSV
 /// with a header, in the text format of word2vec, or as the two files of TensorBoard's
-/// embedding projector, with the labels of the graph beside the ids.
+/// embedding projector, with the labels of the graph beside the ids. `--with layout` adds where
+/// each node lies in the plane, as columns x and y.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  l2g export runs/cora --format parquet\n  l2g export runs/cora --out \
     cora.csv.gz\n  l2g export runs/cora --format csv --out - | head\n  l2g export runs/cora --format \
-    projector --out projector")]
+    projector --out projector\n  l2g export runs/cora --format parquet --with layout")]
 pub(crate) struct ExportArgs {
     /// The run folder, with the embedding in `5-alignment`
     run: PathBuf,
@@ -36,6 +39,20 @@ pub(crate) struct ExportArgs {
     /// RUN/export/embedding.FORMAT]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
+
+    /// Add columns, to a table
+    #[arg(long, value_name = "COLUMNS")]
+    with: Vec<Extra>,
+
+    #[command(flatten)]
+    layout: LayoutArgs,
+}
+
+/// Columns besides id and vector.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Extra {
+    /// Where each node lies in the plane: x and y
+    Layout,
 }
 
 choice! {
@@ -64,10 +81,11 @@ struct Record<'a> {
 pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let run = RunDir::new(&args.run);
     let format = format(args)?;
+    let layout = (!args.with.is_empty()).then(|| args.layout.method());
     if args.out.as_deref().is_some_and(is_standard_output) {
-        return stream(&run, format, context);
+        return stream(&run, format, layout, context);
     }
-    let exported = export(&run, format, args.out.as_deref(), context)?;
+    let exported = export(&run, format, layout, args.out.as_deref(), context)?;
     let record = Record { exported: &exported, cost: Cost::so_far(context) };
     let mut rows = vec![
         ("vectors", format!("{} x {}", grouped(exported.nodes), exported.dim)),
@@ -79,13 +97,18 @@ pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()
 }
 
 /// Exports the embedding of a run to standard output, which holds nothing else then.
-fn stream(run: &RunDir, format: ExportFormat, context: &Context) -> anyhow::Result<()> {
+fn stream(
+    run: &RunDir,
+    format: ExportFormat,
+    layout: Option<LayoutMethod>,
+    context: &Context,
+) -> anyhow::Result<()> {
     context.output.give_up_standard_output()?;
     if format == ExportFormat::Projector {
         let problem = "the projector has two files, which standard output cannot hold; needed a folder";
         anyhow::bail!(UsageError(problem.into()));
     }
-    let exported = export(run, format, Some(Path::new("-")), context)?;
+    let exported = export(run, format, layout, Some(Path::new("-")), context)?;
     let shape = format!("{} x {}", grouped(exported.nodes), exported.dim);
     context.progress.tell(&format!("{shape} vectors written to standard output"), "result", &exported);
     Ok(())
@@ -95,6 +118,7 @@ fn stream(run: &RunDir, format: ExportFormat, context: &Context) -> anyhow::Resu
 pub(crate) fn export(
     run: &RunDir,
     format: ExportFormat,
+    layout: Option<LayoutMethod>,
     out: Option<&Path>,
     context: &Context,
 ) -> anyhow::Result<Exported> {
@@ -104,7 +128,7 @@ pub(crate) fn export(
     if let Some(limit) = context.config_of(run)?.0.memory {
         check_export(run, format, limit)?;
     }
-    export_run(run, format, &path, &context.progress)
+    export_run(run, &ExportTask { format, layout, out: &path }, &context.progress)
         .with_context(|| format!("could not export run `{}`", run.root().display()))
 }
 

@@ -22,6 +22,8 @@ mod evaluate;
 
 mod export;
 
+mod report;
+
 mod experiment;
 
 mod run;
@@ -52,6 +54,7 @@ pub(crate) enum Command {
     Share(share::ShareArgs),
     Join(join::JoinArgs),
     Export(export::ExportArgs),
+    Report(report::ReportArgs),
     Experiment(experiment::ExperimentArgs),
     Generate(generate::GenerateArgs),
     Settings(settings::SettingsArgs),
@@ -72,6 +75,7 @@ impl Command {
             Self::Share(args) => share::execute(&args, context),
             Self::Join(args) => join::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
+            Self::Report(args) => report::execute(&args, context),
             Self::Experiment(args) => experiment::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
             Self::Settings(args) => settings::execute(&args, context),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use local2global::config::Config;
 use local2global::export::ExportFormat;
+use local2global::layout::LayoutMethod;
 use local2global::partition::NumClusters;
 use local2global::pipeline::{
     GraphSource, Pipeline, Plan, PlannedStage, StageEstimate, StageName, StageReport,
@@ -16,6 +17,7 @@ use super::embed::TrainingArgs;
 use super::export::{ExportFormatArg, export};
 use super::graph::{InputArgs, default_folder, input_of};
 use super::patch::DimArgs;
+use super::report::report;
 use crate::context::Context;
 use crate::output::{bytes, grouped};
 
@@ -49,6 +51,10 @@ pub(crate) struct RunArgs {
     /// Write the embedding with its node ids, into `export/` of the run folder
     #[arg(long, value_name = "FORMAT")]
     export: Vec<ExportFormatArg>,
+
+    /// Write the run as one page for a browser, `report.html` in the run folder
+    #[arg(long)]
+    report: bool,
 
     /// Only tell what would be done, with an estimate of memory, disk and time for each stage
     #[arg(long)]
@@ -107,7 +113,10 @@ pub(crate) fn execute(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     })?;
     let mut exported = Vec::new();
     for format in formats(args, &run) {
-        exported.extend(export(&run, format, None, context)?.files);
+        exported.extend(export(&run, format, None, None, context)?.files);
+    }
+    if args.report {
+        exported.push(report(&run, LayoutMethod::Auto, None, context)?.file);
     }
     let closing = Closing::read(&run, &pipeline.config, &reports, &exported)?;
     context.output.show(&closing.record()?, &closing.rows())

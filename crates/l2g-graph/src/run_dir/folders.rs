@@ -170,6 +170,8 @@ folders! {
         table: "table.md",
         /// The scores as a chart.
         figure: "figure.svg",
+        /// Both as a page for a browser.
+        report: "report.html",
     }
     /// What leaves a federated site.
     ShareFolder {

@@ -123,6 +123,11 @@ impl RunDir {
         self.root.join("secret.npz")
     }
 
+    /// The run as a page for a browser.
+    pub fn report(&self) -> PathBuf {
+        self.root.join("report.html")
+    }
+
     /// Who works in the folder.
     pub fn lock(&self) -> PathBuf {
         self.root.join(".lock")

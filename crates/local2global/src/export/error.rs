@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::graph::store::StoreError;
+use crate::layout::LayoutError;
 use crate::npy::NpyError;
 use crate::run_dir::FileError;
 
@@ -36,6 +37,14 @@ pub enum ExportError {
     /// The format cannot hold a name.
     #[error("{what} {name} {problem}; {format} cannot hold it")]
     Name { what: &'static str, name: String, problem: &'static str, format: &'static str },
+
+    /// The format has no place for two more columns.
+    #[error("{format} has no columns for a layout; parquet, csv and tsv have")]
+    NoLayout { format: &'static str },
+
+    /// The nodes could not be put into the plane.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
 
     /// A file could not be written.
     #[error(transparent)]

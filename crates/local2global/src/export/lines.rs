@@ -62,6 +62,11 @@ pub(super) fn push_row(line: &mut Vec<u8>, vectors: &Vectors<'_>, node: NodeId, 
         if column > 0 {
             line.push(separator);
         }
-        write!(line, "{value:?}").expect("memory takes every number");
+        push_number(line, *value);
     }
+}
+
+/// Appends a number, in the shortest form that reads back the same.
+pub(super) fn push_number(line: &mut Vec<u8>, value: f32) {
+    write!(line, "{value:?}").expect("memory takes every number");
 }

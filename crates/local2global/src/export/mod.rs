@@ -12,6 +12,9 @@
 //! as the same `f32`. What a format cannot hold, such as a space in a word2vec name, is
 //! refused before a file appears; nothing is replaced.
 //!
+//! With a [layout](crate::layout), Parquet, CSV and TSV have two more columns, `x` and `y`, for programs that draw
+//! maps.
+//!
 //! The embedding is mapped, and rows go out block by block: memory does not grow with
 //! the number of nodes, but for text ids, which are read with the graph. Cost: `O(n d)`. The same embedding gives the same bytes, on any
 //! number of threads. A file appears complete or not at all.
@@ -36,9 +39,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::graph::{Labels, NodeId, NodeIds, store};
+use crate::layout::{LayoutMethod, Point, lay_out};
 use crate::npy::{self, NpyError};
 use crate::progress::Progress;
 use crate::run_dir::RunDir;
+use crate::seed::Seed;
 use crate::write::Packing;
 
 /// A format that embeddings are exported in.
@@ -63,6 +68,17 @@ pub enum ExportFormat {
 impl ExportFormat {
     /// All formats.
     pub const ALL: [Self; 5] = [Self::Parquet, Self::Csv, Self::Tsv, Self::Word2vec, Self::Projector];
+
+    /// The name, as in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Word2vec => "word2vec",
+            Self::Projector => "projector",
+        }
+    }
 
     /// The format the name of a file tells, as in `embedding.csv.gz`.
     ///
@@ -100,6 +116,11 @@ impl ExportFormat {
         3 * embedding_bytes.min(most)
     }
 
+    /// Whether it has room for the place of each node in the plane.
+    pub fn holds_layout(self) -> bool {
+        matches!(self, Self::Parquet | Self::Csv | Self::Tsv)
+    }
+
     /// Where the format goes in a run folder, unless told otherwise.
     pub fn default_path(self, run: &RunDir) -> PathBuf {
         match self {
@@ -119,6 +140,7 @@ pub struct Vectors<'a> {
     coordinates: &'a [f32],
     dim: usize,
     labels: Option<&'a Labels>,
+    places: Option<&'a [Point]>,
 }
 
 impl<'a> Vectors<'a> {
@@ -129,7 +151,7 @@ impl<'a> Vectors<'a> {
     /// numbers.
     pub fn new(ids: &'a NodeIds, coordinates: &'a [f32], dim: usize) -> Result<Self, ExportError> {
         match dim > 0 && coordinates.len() == ids.len() * dim {
-            true => Ok(Self { ids, coordinates, dim, labels: None }),
+            true => Ok(Self { ids, coordinates, dim, labels: None, places: None }),
             false => Err(ExportError::Rows { rows: coordinates.len() / dim.max(1), dim, nodes: ids.len() }),
         }
     }
@@ -141,6 +163,15 @@ impl<'a> Vectors<'a> {
     pub fn with_labels(self, labels: Option<&'a Labels>) -> Self {
         assert!(labels.is_none_or(|labels| labels.num_rows() == self.num_nodes()), "labels of all nodes");
         Self { labels, ..self }
+    }
+
+    /// The same rows with the place of each node in the plane, for formats that hold it.
+    ///
+    /// # Panics
+    /// If there is not one place per node.
+    pub fn with_places(self, places: Option<&'a [Point]>) -> Self {
+        assert!(places.is_none_or(|places| places.len() == self.num_nodes()), "places of all nodes");
+        Self { places, ..self }
     }
 
     /// The number of rows.
@@ -180,6 +211,17 @@ pub struct Exported {
     pub bytes: u64,
 }
 
+/// What is to be exported, and where to.
+#[derive(Clone, Copy, Debug)]
+pub struct ExportTask<'a> {
+    /// The format.
+    pub format: ExportFormat,
+    /// How nodes are put into the plane, if their places are wanted too.
+    pub layout: Option<LayoutMethod>,
+    /// The file, or for the projector the folder.
+    pub out: &'a Path,
+}
+
 /// Exports the global embedding of a run folder to a file, or, for the projector, a folder.
 ///
 /// This is what `l2g export` does, and `l2g run --export` after the last stage, with
@@ -190,10 +232,13 @@ pub struct Exported {
 /// hold it, or writing fails.
 pub fn export_run(
     run: &RunDir,
-    format: ExportFormat,
-    out: &Path,
+    task: &ExportTask<'_>,
     progress: &dyn Progress,
 ) -> Result<Exported, ExportError> {
+    let &ExportTask { format, layout, out } = task;
+    if layout.is_some() && !format.holds_layout() {
+        return Err(ExportError::NoLayout { format: format.name() });
+    }
     let path = run.alignment().embedding();
     if !path.exists() {
         return Err(ExportError::NoEmbedding { path });
@@ -206,7 +251,9 @@ pub fn export_run(
         return Err(ExportError::Rows { rows, dim, nodes: graph.num_nodes() });
     }
     let vectors = Vectors::new(graph.ids(), &embedding.values, dim)?.with_labels(graph.labels());
-    export(&vectors, format, out, progress)
+    let lay_out = |method| lay_out(&embedding.values, dim, method, Seed(0), progress);
+    let places = layout.map(lay_out).transpose()?;
+    export(&vectors.with_places(places.as_deref()), format, out, progress)
 }
 
 /// Exports vectors to a file, or, for the projector, a folder.
@@ -269,11 +316,24 @@ mod tests {
     }
 
     #[test]
+    fn formats_without_room_for_places_are_named() {
+        let run = RunDir::new("r");
+        let task = ExportTask {
+            format: ExportFormat::Word2vec,
+            layout: Some(LayoutMethod::Pca),
+            out: "a.vec".as_ref(),
+        };
+        let error = export_run(&run, &task, &Silent).unwrap_err();
+        assert_eq!(error.to_string(), "word2vec has no columns for a layout; parquet, csv and tsv have");
+    }
+
+    #[test]
     fn a_run_without_an_embedding_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunDir::new(folder.path());
         let out = ExportFormat::Csv.default_path(&run);
-        let error = export_run(&run, ExportFormat::Csv, &out, &Silent).unwrap_err();
+        let task = ExportTask { format: ExportFormat::Csv, layout: None, out: &out };
+        let error = export_run(&run, &task, &Silent).unwrap_err();
         assert!(matches!(error, ExportError::NoEmbedding { .. }), "{error}");
         assert!(!run.export().exists());
     }

@@ -1,4 +1,4 @@
-//! A Parquet table: `id` and `vector`, the form that vector stores load.
+//! A Parquet table: `id` and `vector`, the form that vector stores load; with a layout, also `x` and `y`.
 //!
 //! Ids are signed 64-bit integers, which every reader knows, or text; `vector` is a list of 32-bit
 //! floats, none of them missing, which Arrow readers see as a list of fixed size. Columns are packed
@@ -33,7 +33,10 @@ pub fn write(
         NodeIds::Strings(_) => WriterColumn::Text("id"),
         _ => WriterColumn::Integers("id"),
     };
-    let columns = [id, WriterColumn::Vectors("vector", vectors.dim)];
+    let mut columns = vec![id, WriterColumn::Vectors("vector", vectors.dim)];
+    if vectors.places.is_some() {
+        columns.extend([WriterColumn::Floats("x"), WriterColumn::Floats("y")]);
+    }
     let group_rows = (GROUP_BYTES / (4 * vectors.dim)).max(1);
     write_atomically(path, |file| {
         let mut writer = ParquetWriter::new(file, &columns)?;
@@ -68,14 +71,21 @@ fn write_group<W: Write + Send>(
     rows: Range<usize>,
 ) -> io::Result<()> {
     let floats = ColumnData::Floats(&vectors.coordinates[rows.start * vectors.dim..rows.end * vectors.dim]);
-    let mut integers = |ids: Vec<i64>| writer.write_group(&[ColumnData::Integers(&ids), floats]);
+    let places = vectors.places.map(|places| &places[rows.clone()]);
+    let along = places.map(|places| [0, 1].map(|axis| places.iter().map(|p| p[axis]).collect::<Vec<f32>>()));
+    let mut write = |ids: ColumnData<'_>| {
+        let mut data = vec![ids, floats];
+        data.extend(along.iter().flatten().map(|values| ColumnData::Floats(values)));
+        writer.write_group(&data)
+    };
+    let mut integers = |ids: Vec<i64>| write(ColumnData::Integers(&ids));
     match vectors.ids {
         NodeIds::Range(_) => integers(rows.map(|row| row as i64).collect()),
         // That they fit was checked.
         NodeIds::Integers(ids) => integers(ids[rows].iter().map(|&id| id as i64).collect()),
         NodeIds::Strings(names) => {
             let texts: Vec<&str> = rows.map(|row| names.get(row)).collect();
-            writer.write_group(&[ColumnData::Text(&texts), floats])
+            write(ColumnData::Text(&texts))
         }
     }
 }
@@ -103,6 +113,21 @@ mod tests {
             ids.push(id.values);
         }
         (ids, floats)
+    }
+
+    #[test]
+    fn places_are_two_more_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        let ids = NodeIds::Range(2);
+        let vectors =
+            Vectors::new(&ids, &[0.5, 1.0], 1).unwrap().with_places(Some(&[[1.0, 2.0], [-3.5, 4.0]]));
+        write(&vectors, &path, &Silent).unwrap();
+        let mut table = ParquetTable::open(std::fs::File::open(&path).unwrap()).unwrap();
+        assert_eq!(table.column_names(), ["id", "vector", "x", "y"]);
+        let batch = table.next_batch(&[2, 3]).unwrap().unwrap();
+        let found: Vec<Values> = batch.columns.into_iter().map(|column| column.values).collect();
+        assert_eq!(found, [Values::Single(vec![1.0, -3.5]), Values::Single(vec![2.0, 4.0])]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Text separated by commas or tabs: a header `id, x0, x1, ...`, then a line per node.
+//! Text separated by commas or tabs: a header `id, x0, x1, ...`, then a line per node; with a layout, `x` and `y`
+//! come last.
 //!
 //! A name goes into quotes where it holds the separator, a quote or a line break, or
 //! could be taken for a comment; quotes inside are doubled, as in RFC 4180. Files whose
@@ -6,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::lines::{push_row, write_lines};
+use super::lines::{push_number, push_row, write_lines};
 use super::{ExportError, Vectors};
 use crate::progress::Progress;
 use crate::write::push_name;
@@ -26,11 +27,21 @@ pub fn write(
         header.push(char::from(separator));
         header.push_str(&format!("x{column}"));
     }
+    if vectors.places.is_some() {
+        for name in ["x", "y"] {
+            header.push(char::from(separator));
+            header.push_str(name);
+        }
+    }
     header.push('\n');
     write_lines(path, &header, vectors.num_nodes(), progress, |line, node| {
         push_name(line, vectors.ids, node, separator);
         line.push(separator);
         push_row(line, vectors, node, separator);
+        for value in vectors.places.map(|places| places[node.index()]).into_iter().flatten() {
+            line.push(separator);
+            push_number(line, value);
+        }
     })?;
     Ok(vec![path.to_owned()])
 }
@@ -58,6 +69,16 @@ mod tests {
         assert_eq!(written(b',', "a.csv"), csv.replace('|', ","));
         let tsv = "id|x0\nplain|0.0\na,b|1.0\n\"a\tb\"|2.0\n".to_owned() + common;
         assert_eq!(written(b'\t', "a.tsv"), tsv.replace('|', "\t"));
+    }
+
+    #[test]
+    fn places_come_last() {
+        let path = scratch("a.csv");
+        let ids = NodeIds::Range(2);
+        let vectors =
+            Vectors::new(&ids, &[0.5, 1.0], 1).unwrap().with_places(Some(&[[1.0, 2.0], [-3.5, 4.0]]));
+        write(&vectors, b',', &path, &Silent).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "id,x0,x,y\n0,0.5,1.0,2.0\n1,1.0,-3.5,4.0\n");
     }
 
     #[test]

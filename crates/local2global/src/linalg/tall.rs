@@ -54,7 +54,7 @@ pub fn gram(a: &[f64], a_columns: usize, b: &[f64], b_columns: usize) -> Vec<f64
 /// As [`gram`] of matrices of the same size in either precision, where it is known to be symmetric.
 ///
 /// The product is summed up in double precision.
-pub(super) fn symmetric_gram<F: Real>(a: &[F], b: &[F], columns: usize) -> Vec<f64> {
+pub(crate) fn symmetric_gram<F: Real>(a: &[F], b: &[F], columns: usize) -> Vec<f64> {
     let piece = piece_rows(a.len() / columns) * columns;
     let part = MIN_PIECE_ROWS * columns;
     let pieces = a.par_chunks(piece).zip(b.par_chunks(piece)).map(|(a, b)| {

@@ -32,6 +32,11 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// The version of the program that did the stage.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
     /// What is different from earlier inputs, in words.
     pub(super) fn changes_since(&self, old: &Self) -> String {
         let mut changes = Vec::new();

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Inputs;
 use crate::digest::{self, Digest};
+use crate::memory;
 use crate::run_dir::{
     FileError, GraphFolder, SchemaError, read_json, read_sealed_json, stamp_path, write_sealed_json,
 };
@@ -34,6 +35,10 @@ pub struct Stamp {
     pub output: String,
     /// How long it took.
     pub seconds: f64,
+    /// The most memory that the program had taken when the stage was over, earlier stages of the same process
+    /// included; none where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
     /// Whether the stage is done; if not, `inputs` are those of what was there before.
     finished: bool,
     files: Vec<StampedFile>,
@@ -144,7 +149,8 @@ impl Stamp {
         let described: serde_json::Value =
             read_json(&GraphFolder::at(folder).description()).unwrap_or_default();
         output.add(described["features"].as_u64().unwrap_or(0));
-        let stamp = Self { inputs, output: output.to_string(), seconds, finished: true, files };
+        let (output, peak_bytes) = (output.to_string(), memory::peak_bytes());
+        let stamp = Self { inputs, output, seconds, peak_bytes, finished: true, files };
         write_sealed_json(&stamp_path(folder), &stamp)?;
         Ok(stamp)
     }
