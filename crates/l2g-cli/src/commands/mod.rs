@@ -16,6 +16,10 @@ mod evaluate;
 
 mod export;
 
+mod near;
+
+pub(crate) mod show;
+
 mod experiment;
 
 mod run;
@@ -44,6 +48,8 @@ pub(crate) enum Command {
     Align(align::AlignArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
+    Near(near::NearArgs),
+    Show(show::ShowArgs),
     Experiment(experiment::ExperimentArgs),
     Generate(generate::GenerateArgs),
     Settings(settings::SettingsArgs),
@@ -62,6 +68,8 @@ impl Command {
             Self::Align(args) => align::execute(&args, context),
             Self::Evaluate(args) => evaluate::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
+            Self::Near(args) => near::execute(&args, context),
+            Self::Show(args) => show::execute(&args, context),
             Self::Experiment(args) => experiment::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
             Self::Settings(args) => settings::execute(&args, context),
