@@ -27,6 +27,7 @@ from .errors import (
     InternalError,
     Local2GlobalError,
     Local2GlobalWarning,
+    NearError,
     PartitionError,
     PatchError,
     PipelineError,
@@ -36,6 +37,7 @@ from .errors import (
 from .estimator import Local2Global
 from .graph import Graph
 from .inputs import read_graph
+from .near import nearest
 from .patches import GraphPatch, Patches
 from .progress import Event
 from .stages import align, embed_patches, evaluate, make_patches, partition
@@ -59,6 +61,7 @@ __all__ = [
     "Local2Global",
     "Local2GlobalError",
     "Local2GlobalWarning",
+    "NearError",
     "PartitionError",
     "Patch",
     "PatchError",
@@ -72,6 +75,7 @@ __all__ = [
     "embed_patches",
     "evaluate",
     "make_patches",
+    "nearest",
     "partition",
     "read_graph",
 ]

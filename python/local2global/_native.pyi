@@ -21,6 +21,8 @@ __all__ = [
     "link_auc",
     "main",
     "make_patches",
+    "nearest_to_rows",
+    "nearest_to_vectors",
     "panic_at_work",
     "partition",
     "patch_name",
@@ -213,6 +215,20 @@ def link_auc(
     settings: Settings,
     threads: Optional[int] = None,
 ) -> float: ...
+def nearest_to_rows(
+    embedding: NDArray[np.float32],
+    rows: NDArray[np.uint64],
+    k: int,
+    score: str,
+    threads: Optional[int] = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+def nearest_to_vectors(
+    embedding: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    k: int,
+    score: str,
+    threads: Optional[int] = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
 def main(args: list[str]) -> int: ...
 def panic_at_work(text: str) -> None: ...
 def run(

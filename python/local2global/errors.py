@@ -26,6 +26,7 @@ __all__ = [
     "InternalError",
     "Local2GlobalError",
     "Local2GlobalWarning",
+    "NearError",
     "PartitionError",
     "PatchError",
     "PipelineError",
@@ -88,6 +89,10 @@ class EvaluateError(Local2GlobalError, ValueError):
 
 class PipelineError(Local2GlobalError, RuntimeError):
     """A run folder is in use, or is damaged."""
+
+
+class NearError(Local2GlobalError, ValueError):
+    """Neighbours could not be found."""
 
 
 class InternalError(Local2GlobalError, RuntimeError):

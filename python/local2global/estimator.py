@@ -19,6 +19,7 @@ from .embedders import Embedder, embed_with
 from .graph import Graph
 from .inputs import as_graph, paths_of
 from .links import pairs_among
+from .near import nearest
 from .patches import GraphPatch
 from .progress import Progress, Report, reporting
 from .scikit import estimator_tags, not_fitted
@@ -220,6 +221,27 @@ class Local2Global:
             raise ValueError("no edge of the graph to score joins two nodes that were embedded")
         threads = threads_of(self.threads)
         return _native.link_auc(fitted.native, self.embedding_, pairs, settings, threads)
+
+    def nearest(
+        self, nodes: Any, k: int = 10, *, score: str = "cosine"
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Give the nearest nodes of some nodes, and their scores, the nearest first.
+
+        `nodes` is a node of `nodes_`, or many; for one, the arrays have one axis, for many a row
+        each. `score` is `"cosine"` or `"inner-product"`. The search is exact, see `nearest`.
+
+        >>> import networkx as nx
+        >>> model = Local2Global(dim=2, patches=1, method="spectral").fit(nx.path_graph(60))
+        >>> nodes, scores = model.nearest(30, k=2)
+        >>> nodes.shape, scores.shape
+        ((2,), (2,))
+        """
+        graph = self.graph_
+        single = graph.has_node(nodes)
+        rows = graph.rows_of([nodes] if single else nodes)
+        found, scores = nearest(self.embedding_, rows, k, score=score, threads=self.threads)
+        names = self.nodes_[found]
+        return (names[0], scores[0]) if single else (names, scores)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give all parameters by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import Any, Optional, Union
@@ -88,6 +88,27 @@ class Graph:
             return values[np.asarray(self.native.ids, dtype=np.int64)]
         places = {name: place for place, name in enumerate(self._caller)}
         return values[[places[name] for name in self.nodes.tolist()]]
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {node: place for place, node in enumerate(self.nodes.tolist())}
+
+    def has_node(self, node: Any) -> bool:
+        """Whether the caller calls a node so."""
+        try:
+            return node in self._places
+        except TypeError:  # Lists and arrays are no names.
+            return False
+
+    def rows_of(self, nodes: Iterable[Any]) -> NDArray[np.int64]:
+        """Give the rows of some nodes, by the caller's names."""
+        names = list(nodes)
+        unknown = next((node for node in names if not self.has_node(node)), None)
+        if unknown is not None:
+            raise KeyError(
+                f"{unknown!r} is no node of this graph; nodes are such as {self.nodes[:1].tolist()}"
+            )
+        return np.array([self._places[node] for node in names], dtype=np.int64)
 
     @cached_property
     def edge_index(self) -> NDArray[np.int64]:

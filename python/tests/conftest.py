@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,20 @@ def command_line() -> str:
     if not built:
         pytest.skip("the command line is not built; set L2G_BIN")
     return built
+
+
+@pytest.fixture(scope="session", params=["integers", "text"])
+def exported(request, tmp_path_factory, command_line: str) -> Path:
+    """A finished run of a ring in 4 dimensions, exported as a Parquet table and as CSV."""
+    folder = tmp_path_factory.mktemp("export")
+    ring = range(40)
+    name = (lambda number: f"node {number}") if request.param == "text" else (lambda number: number)
+    rows = [f"{name(number)},{name((number + step) % 40)}" for number in ring for step in (1, 2)]
+    (folder / "ring.csv").write_text("src,dst\n" + "\n".join(rows))
+    options = ["run", "ring.csv", "--dim", "4", "--out", "run", "--quiet"]
+    options += ["--export", "parquet", "--export", "csv"]
+    subprocess.run([command_line, *options], cwd=folder, check=True, capture_output=True)
+    return folder / "run"
 
 
 def orthogonal(dim: int, rng: np.random.Generator) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -132,18 +131,6 @@ def test_features_are_lists_of_any_kind(kind, nested, tmp_path: Path):
     )
     graph = l2g.read_graph(edges(pa.int64()), features=tmp_path / "x.parquet")
     assert graph.features.tolist() == rows
-
-
-@pytest.fixture(scope="module", params=["integers", "text"])
-def exported(request, tmp_path_factory, command_line: str) -> Path:
-    folder = tmp_path_factory.mktemp("export")
-    ring = range(40)
-    name = (lambda number: f"node {number}") if request.param == "text" else (lambda number: number)
-    rows = [f"{name(number)},{name((number + step) % 40)}" for number in ring for step in (1, 2)]
-    (folder / "ring.csv").write_text("src,dst\n" + "\n".join(rows))
-    options = ["run", "ring.csv", "--dim", "4", "--out", "run", "--export", "parquet", "--quiet"]
-    subprocess.run([command_line, *options], cwd=folder, check=True, capture_output=True)
-    return folder / "run"
 
 
 def test_arrow_reads_vectors_as_lists_of_fixed_size(exported: Path):

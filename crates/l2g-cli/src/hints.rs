@@ -10,12 +10,14 @@ use local2global::federated::FederatedError;
 use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::{Format, Problem, ReadError};
 use local2global::graph::store::StoreError;
+use local2global::near::NearError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::pipeline::PipelineError;
 use local2global::run_dir::SchemaError;
 use local2global::write::WriteError;
 
+use crate::commands::show::NoRun;
 use crate::trust::NotTrusted;
 
 /// A hint for the first error in the chain that has one.
@@ -31,6 +33,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let hold_out = || cause.downcast_ref::<HoldOutError>().and_then(for_hold_out_error);
         let export = || cause.downcast_ref::<ExportError>().and_then(ExportError::hint).map(str::to_owned);
         let report = || cause.downcast_ref::<ReportError>().and_then(ReportError::hint).map(str::to_owned);
+        let near = || cause.downcast_ref::<NearError>().and_then(for_near_error);
         let align = || cause.downcast_ref::<AlignError>().and_then(for_align_error);
         let files = || cause.downcast_ref::<AlignFilesError>().and_then(for_align_files_error);
         let run = || cause.downcast_ref::<PipelineError>().and_then(for_pipeline_error);
@@ -38,6 +41,11 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let trust =
             || cause.is::<NotTrusted>().then(|| "read the command, and add `--trust` to run it".into());
         let federated = || cause.downcast_ref::<FederatedError>().and_then(for_federated_error);
+        let no_run = || {
+            cause
+                .is::<NoRun>()
+                .then(|| "name the folder of a run, such as runs/cora; `l2g run GRAPH` makes one".into())
+        };
         let schema = || for_schema_error(cause.downcast_ref::<std::io::Error>()?);
         let stages = read
             .or_else(schema)
@@ -47,8 +55,8 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
             .or_else(align)
             .or_else(files);
         let scores = stages.or_else(evaluate).or_else(hold_out);
-        let rest = scores.or_else(store).or_else(write).or_else(export).or_else(report).or_else(experiment);
-        rest.or_else(run).or_else(federated).or_else(trust)
+        let told = scores.or_else(store).or_else(write).or_else(export).or_else(report).or_else(near);
+        told.or_else(experiment).or_else(run).or_else(federated).or_else(trust).or_else(no_run)
     })
 }
 
@@ -59,6 +67,13 @@ fn for_store_error(error: &StoreError) -> Option<String> {
                 .into(),
         ),
         _ => None,
+    }
+}
+
+fn for_near_error(error: &NearError) -> Option<String> {
+    match error {
+        NearError::Graph(error) => for_store_error(error),
+        error => error.hint().map(str::to_owned),
     }
 }
 

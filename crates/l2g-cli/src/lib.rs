@@ -100,16 +100,19 @@ fn execute(Cli { common, command }: Cli) -> u8 {
         Ok(()) => 0,
         // Whoever reads has seen enough, as in `l2g export RUN --format csv --out - | head`.
         Err(error) if error.chain().any(is_closed_pipe) => 0,
-        Err(error) => match signals::received() {
-            Some(stop) => {
-                output::print_stopped(&error, stop, json, log);
-                stop.exit_code()
+        Err(error) => {
+            let json = json && error.downcast_ref::<output::ToldInRecord>().is_none();
+            match signals::received() {
+                Some(stop) => {
+                    output::print_stopped(&error, stop, json, log);
+                    stop.exit_code()
+                }
+                None => {
+                    output::print_error(&error, json, log);
+                    if error.chain().any(is_usage_error) { 2 } else { 1 }
+                }
             }
-            None => {
-                output::print_error(&error, json, log);
-                if error.chain().any(is_usage_error) { 2 } else { 1 }
-            }
-        },
+        }
     }
 }
 

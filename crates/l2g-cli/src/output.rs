@@ -93,6 +93,63 @@ pub(crate) fn table(rows: &[(&str, String)]) -> String {
     rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }
 
+/// Any number of columns, each as wide as its widest entry.
+pub(crate) fn columns(lines: &[Vec<String>]) -> String {
+    let count = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        lines.iter().filter_map(|cells| Some(cells.get(column)?.chars().count())).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let line = |cells: &Vec<String>| {
+        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    lines.iter().map(line).collect()
+}
+
+/// A JSON object on standard output whose list is written as it grows, so that it takes no memory. Whatever
+/// happens, it is one whole object in the end.
+pub(crate) struct ListRecord {
+    is_empty: bool,
+}
+
+/// A failure that the JSON object on standard output tells already.
+#[derive(Debug)]
+pub(crate) struct ToldInRecord;
+
+impl std::fmt::Display for ToldInRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the list on standard output ends early")
+    }
+}
+
+impl ListRecord {
+    /// Begins with what is known before, an object, and the name of the list.
+    pub(crate) fn begin(head: &impl Serialize, list: &str) -> anyhow::Result<Self> {
+        let head = serde_json::to_string(head)?;
+        let open = head.strip_suffix('}').context("the head of a record is an object")?;
+        print(&format!("{open},\"{list}\":["))?;
+        Ok(Self { is_empty: true })
+    }
+
+    /// Writes one more entry.
+    pub(crate) fn push(&mut self, entry: &impl Serialize) -> anyhow::Result<()> {
+        let comma = if self.is_empty { "" } else { "," };
+        self.is_empty = false;
+        print(&format!("{comma}{}", serde_json::to_string(entry)?))
+    }
+
+    /// Ends the list, with what is known after it, an object, or with the error that ended it.
+    pub(crate) fn end(self, rest: &impl Serialize, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
+        let rest = match &outcome {
+            Ok(()) => serde_json::to_string(rest)?,
+            Err(error) => serde_json::json!({ "error": causes_of(error).join(": ") }).to_string(),
+        };
+        print(&format!("],{}\n", rest.strip_prefix('{').context("the end of a record is an object")?))?;
+        outcome.context(ToldInRecord)
+    }
+}
+
 /// A number with a space between thousands: `10 138`.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -200,6 +257,8 @@ mod tests {
 
     #[test]
     fn columns_line_up() {
+        let lines = [vec!["id".to_owned(), "score".into(), "label".into()], vec!["näme".into(), "1".into()]];
+        assert_eq!(columns(&lines), "id    score  label\nnäme  1\n");
         assert_eq!(table(&[("nodes", "3".into()), ("k", "4".into())]), "nodes  3\nk      4\n");
     }
 }

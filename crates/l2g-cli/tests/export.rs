@@ -10,25 +10,11 @@ use std::path::Path;
 use local2global::npy;
 use serde_json::json;
 
-use common::{Folder, command, l2g, result, text};
-
-/// A finished run of a ring of 200 nodes, each named after `name` of its number.
-fn finished(name: impl Fn(u32) -> String) -> Folder {
-    let folder = Folder::new();
-    let edges = (0..200).map(|node| format!("{}\t{}\n", name(node), name((node + 1) % 200)));
-    folder.put("ring.tsv", &edges.collect::<String>());
-    let labels = (0..200).map(|node| format!("{}\t{}\n", name(node), ["even", "odd"][node as usize % 2]));
-    folder.put("labels.tsv", &labels.collect::<String>());
-    let spectral =
-        ["--set", "embed.method=spectral", "--set", "embed.dim=2", "--set", "partition.clusters=3"];
-    let run = ["run", "ring.tsv", "--labels", "labels.tsv", "--out", "run", "--json", "--quiet"];
-    folder.json(&[&run[..], &spectral].concat());
-    folder
-}
+use common::{command, finished_ring, l2g, result, text};
 
 #[test]
 fn every_format_lies_in_the_run_folder_unless_told_otherwise() {
-    let folder = finished(|node| format!("{}", 1000 + node));
+    let folder = finished_ring(|node| format!("{}", 1000 + node));
     let files = |format: &str| {
         let exported = folder.json(&["export", "run", "--format", format, "--json", "--quiet"]);
         assert_eq!((&exported["nodes"], &exported["dim"]), (&200.into(), &2.into()));
@@ -47,7 +33,7 @@ fn every_format_lies_in_the_run_folder_unless_told_otherwise() {
 
 #[test]
 fn rows_are_those_of_the_embedding_under_the_ids_of_the_input() {
-    let folder = finished(|node| format!("{}", 1000 + node));
+    let folder = finished_ring(|node| format!("{}", 1000 + node));
     folder.json(&["export", "run", "--out", "here.csv", "--json"]);
     let table = fs::read_to_string(folder.join("here.csv")).unwrap();
     assert_eq!(table.lines().next(), Some("id,x0,x1"));
@@ -66,7 +52,7 @@ fn rows_are_those_of_the_embedding_under_the_ids_of_the_input() {
 
 #[test]
 fn threads_do_not_change_a_byte() {
-    let folder = finished(|node| format!("{}", 1000 + node));
+    let folder = finished_ring(|node| format!("{}", 1000 + node));
     for threads in ["1", "2"] {
         for ending in ["csv.gz", "parquet", "vec"] {
             let out = format!("{threads}.{ending}");
@@ -81,7 +67,7 @@ fn threads_do_not_change_a_byte() {
 
 #[test]
 fn what_cannot_be_exported_is_said_in_one_sentence() {
-    let folder = finished(|node| format!("node {node}"));
+    let folder = finished_ring(|node| format!("node {node}"));
     let refused = folder.l2g(&["export", "run", "--format", "word2vec"]);
     assert_eq!(refused.status.code(), Some(1));
     insta::assert_snapshot!(text(&refused));
@@ -103,7 +89,7 @@ fn help_teaches() {
 
 #[test]
 fn standard_output_holds_the_vectors_and_nothing_else() {
-    let folder = finished(|node| format!("n{node}"));
+    let folder = finished_ring(|node| format!("n{node}"));
     for format in ["csv", "tsv", "word2vec", "parquet"] {
         let file = format!("as.{format}");
         folder.l2g(&["export", "run", "--format", format, "--out", &file]);
@@ -123,7 +109,7 @@ fn standard_output_holds_the_vectors_and_nothing_else() {
 #[cfg(unix)]
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
-    let folder = finished(|node| format!("n{node}"));
+    let folder = finished_ring(|node| format!("n{node}"));
     let mut command = command(&folder, &["export", "run", "--format", "csv", "--out", "-", "--quiet"]);
     let piped = std::process::Stdio::piped;
     let mut child = command.stdout(piped()).stderr(piped()).spawn().unwrap();
@@ -135,7 +121,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn a_link_keeps_leading_to_its_target_when_it_is_exported_to() {
-    let folder = finished(|node| format!("n{node}"));
+    let folder = finished_ring(|node| format!("n{node}"));
     fs::write(folder.join("real.csv"), b"old").unwrap();
     std::os::unix::fs::symlink("real.csv", folder.join("link.csv")).unwrap();
     assert!(folder.l2g(&["export", "run", "--out", "link.csv"]).status.success());

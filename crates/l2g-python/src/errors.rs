@@ -16,6 +16,7 @@ use local2global::graph::features::FeatureError;
 use local2global::graph::held_out::HoldOutError;
 use local2global::graph::io::ReadError;
 use local2global::graph::store::StoreError;
+use local2global::near::NearError;
 use local2global::partition::PartitionError;
 use local2global::patch::PatchError;
 use local2global::pipeline::PipelineError;
@@ -34,6 +35,7 @@ pub(crate) mod class {
     pyo3::import_exception!(local2global.errors, GraphError);
     pyo3::import_exception!(local2global.errors, HoldOutError);
     pyo3::import_exception!(local2global.errors, InternalError);
+    pyo3::import_exception!(local2global.errors, NearError);
     pyo3::import_exception!(local2global.errors, PartitionError);
     pyo3::import_exception!(local2global.errors, PatchError);
     pyo3::import_exception!(local2global.errors, PipelineError);
@@ -86,6 +88,7 @@ raise_by_name! {
     FileError;
     GraphError;
     HoldOutError;
+    NearError passes on Graph;
     PartitionError passes on File;
     PatchError passes on File;
     PipelineError passes on Graph, HoldOut, Store, Partition, Patch, Embed, Align, Evaluate, File;

@@ -62,7 +62,8 @@ fn contender(name: &str) -> PyResult<Contender> {
     found.ok_or_else(|| PyValueError::new_err(format!("there is no embedding called `{name}`")))
 }
 
-fn coordinates<'a>(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Coordinates<'a>> {
+/// The rows of an array, where they lie.
+pub(crate) fn coordinates<'a>(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Coordinates<'a>> {
     match array.shape()[1] {
         0 => Err(PyValueError::new_err("an embedding has no columns")),
         dim => Ok(Coordinates::new(array.as_slice()?, dim)),

@@ -21,6 +21,8 @@ mod graph;
 
 mod json;
 
+mod near;
+
 mod partition;
 
 mod parts;
@@ -49,6 +51,7 @@ mod _native {
         embed::embed_patches,
         evaluate::{evaluate, link_auc},
         graph::Graph,
+        near::{nearest_to_rows, nearest_to_vectors},
         partition::partition,
         patch::{Patches, make_patches},
         pipeline::run,

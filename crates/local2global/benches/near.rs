@@ -10,7 +10,9 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use common::on_threads;
 use local2global::graph::NodeId;
@@ -44,17 +46,13 @@ fn main() {
             for num_queries in [1, 1000] {
                 let nodes = (0..num_queries).map(|query| NodeId::new(query * (num_rows / num_queries)));
                 let queries: Vec<Query<'_>> = nodes.map(Query::Node).collect();
-                let own = own_bytes();
-                let start = Instant::now();
-                let found = on_threads(2, || nearest(coordinates, &queries, COUNT, similarity, &Silent));
-                let seconds = start.elapsed().as_secs_f64();
-                let found = found.expect("rows are finite");
+                let search = || on_threads(2, || nearest(coordinates, &queries, COUNT, similarity, &Silent));
+                let (found, seconds, peak) = measured(search);
+                let best = found.expect("rows are finite")[0][0].score;
                 println!(
-                    "near/{similarity:?}/queries={num_queries}: {seconds:.3} s; own memory {} MB before, {} MB after; \
-                     best {:.4}",
-                    own / 1_000_000,
-                    own_bytes() / 1_000_000,
-                    found[0][0].score
+                    "near/{similarity:?}/queries={num_queries}: {seconds:.3} s, at most {:.1} MB of memory beside the \
+                     file; best {best:.4}",
+                    peak as f64 / 1e6
                 );
             }
         }
@@ -72,6 +70,28 @@ fn rows(num_rows: usize) -> Vec<f32> {
         values.extend(centre.iter().map(|x| length * (x + 0.7 * (random.random::<f32>() - 0.5))));
     }
     values
+}
+
+/// What some work gives, the seconds it takes, and by how much the memory of this process grows meanwhile, looked at
+/// every millisecond.
+fn measured<T>(work: impl FnOnce() -> T) -> (T, f64, u64) {
+    let (before, is_over) = (own_bytes(), AtomicBool::new(false));
+    let watch = || {
+        let mut peak = before;
+        while !is_over.load(Ordering::Relaxed) {
+            peak = peak.max(own_bytes());
+            thread::sleep(Duration::from_millis(1));
+        }
+        peak
+    };
+    thread::scope(|scope| {
+        let watcher = scope.spawn(watch);
+        let start = Instant::now();
+        let result = work();
+        let seconds = start.elapsed().as_secs_f64();
+        is_over.store(true, Ordering::Relaxed);
+        (result, seconds, watcher.join().expect("watching does not fail") - before)
+    })
 }
 
 /// Memory of this process that belongs to no file, as Linux counts it; 0 elsewhere.

@@ -24,6 +24,10 @@ mod export;
 
 mod report;
 
+mod near;
+
+pub(crate) mod show;
+
 mod experiment;
 
 mod run;
@@ -55,6 +59,8 @@ pub(crate) enum Command {
     Join(join::JoinArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
+    Near(near::NearArgs),
+    Show(show::ShowArgs),
     Experiment(experiment::ExperimentArgs),
     Generate(generate::GenerateArgs),
     Settings(settings::SettingsArgs),
@@ -76,6 +82,8 @@ impl Command {
             Self::Join(args) => join::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
             Self::Report(args) => report::execute(&args, context),
+            Self::Near(args) => near::execute(&args, context),
+            Self::Show(args) => show::execute(&args, context),
             Self::Experiment(args) => experiment::execute(&args, context),
             Self::Generate(args) => generate::execute(args, context),
             Self::Settings(args) => settings::execute(&args, context),

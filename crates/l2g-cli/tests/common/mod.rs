@@ -61,6 +61,20 @@ pub(crate) fn prepared() -> Folder {
     folder
 }
 
+/// A finished run of a ring of 200 nodes, each named after `name` of its number.
+pub(crate) fn finished_ring(name: impl Fn(u32) -> String) -> Folder {
+    let folder = Folder::new();
+    let edges = (0..200).map(|node| format!("{}\t{}\n", name(node), name((node + 1) % 200)));
+    folder.put("ring.tsv", &edges.collect::<String>());
+    let labels = (0..200).map(|node| format!("{}\t{}\n", name(node), ["even", "odd"][node as usize % 2]));
+    folder.put("labels.tsv", &labels.collect::<String>());
+    let spectral =
+        ["--set", "embed.method=spectral", "--set", "embed.dim=2", "--set", "partition.clusters=3"];
+    let run = ["run", "ring.tsv", "--labels", "labels.tsv", "--out", "run", "--json", "--quiet"];
+    folder.json(&[&run[..], &spectral].concat());
+    folder
+}
+
 /// Settings that make a run short.
 pub(crate) const FAST: [&str; 14] = [
     "--set",

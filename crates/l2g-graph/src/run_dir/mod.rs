@@ -26,6 +26,7 @@ mod seal;
 
 mod work;
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -138,6 +139,27 @@ impl RunDir {
     pub fn given_clusters(&self, digest: &str) -> PathBuf {
         self.root.join(format!("clusters-{digest}.npy"))
     }
+}
+
+/// The bytes of all files in a folder and the folders in it; 0 if it is not there.
+///
+/// # Errors
+/// [`FileError`] if a folder cannot be read.
+pub fn folder_bytes(folder: &Path) -> Result<u64, FileError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries.map_err(FileError::at("read", folder))?,
+    };
+    let mut bytes = 0;
+    for entry in entries {
+        let path = entry.map_err(FileError::at("read", folder))?.path();
+        // A file may be replaced meanwhile; links are not followed.
+        bytes += match fs::symlink_metadata(&path) {
+            Ok(data) if data.is_dir() => folder_bytes(&path)?,
+            data => data.map_or(0, |data| data.len()),
+        };
+    }
+    Ok(bytes)
 }
 
 /// Writes an array as a `.npy` file.

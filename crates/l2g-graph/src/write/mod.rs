@@ -39,7 +39,7 @@ mod text;
 pub use features::{FeatureSink, write_features, write_features_with};
 pub use labels::write_labels;
 pub use packed::{Packed, Packing};
-pub use text::push_name;
+pub use text::{push_field, push_name};
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -97,7 +97,7 @@ pub fn push_name(line: &mut Vec<u8>, ids: &NodeIds, node: NodeId, separator: u8)
 }
 
 /// Appends text, in quotes where it is not plain.
-pub(super) fn push_field(line: &mut Vec<u8>, field: &str, separator: u8) {
+pub fn push_field(line: &mut Vec<u8>, field: &str, separator: u8) {
     let is_special = |byte: u8| byte == separator || matches!(byte, b'"' | b'#' | b'%' | b'\n' | b'\r');
     let is_plain = !field.is_empty() && field.trim().len() == field.len() && !field.bytes().any(is_special);
     match is_plain {

@@ -8,6 +8,9 @@ use crate::graph::builtin::{self, GraphLocation};
 use crate::graph::io::Format;
 use crate::partition::PartitionMethod;
 
+/// What a graph that a caller had in memory is called among the files.
+pub(super) const GRAPH_IN_MEMORY: &str = "graph in memory";
+
 impl Pipeline<'_> {
     /// What a stage is made from now.
     pub(super) fn inputs(&self, stage: StageName) -> Result<Inputs, PipelineError> {
@@ -79,7 +82,7 @@ impl Pipeline<'_> {
         let config = &self.config.graph;
         match self.source {
             GraphSource::Memory(loaded) => {
-                inputs.files.insert("graph in memory".into(), loaded.graph.digest());
+                inputs.files.insert(GRAPH_IN_MEMORY.into(), loaded.graph.digest());
                 return Ok(());
             }
             GraphSource::Settings(folders) => {

@@ -44,6 +44,8 @@ mod shape;
 
 mod stamp;
 
+mod status;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -58,6 +60,7 @@ pub use lineage::{check_lineage, check_sources, check_unchanged};
 pub use lock::{RunLock, Sharing};
 pub use plan::{Plan, PlannedStage};
 pub use stamp::{Reason, Stamp, Unstamped};
+pub use status::{StageStatus, State};
 
 use crate::align::align_run;
 use crate::align::files::read_transforms;

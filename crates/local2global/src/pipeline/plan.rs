@@ -90,7 +90,10 @@ impl Pipeline<'_> {
     }
 
     /// Why each stage would be done.
-    fn reasons(&self, first: Option<Reason>) -> Result<Vec<(StageName, Option<Reason>)>, PipelineError> {
+    pub(super) fn reasons(
+        &self,
+        first: Option<Reason>,
+    ) -> Result<Vec<(StageName, Option<Reason>)>, PipelineError> {
         let mut reasons = vec![(StageName::Graph, first)];
         for stage in StageName::ALL.into_iter().skip(1) {
             let is_redone =
