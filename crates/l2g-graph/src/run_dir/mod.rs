@@ -36,8 +36,8 @@ pub use atomic::{AtomicSink, UnfinishedFolder, move_file, remove_unfinished, wri
 pub use batch::{BatchError, FileBatch};
 pub use destination::is_standard_output;
 pub use folders::{
-    AlignmentFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder, GraphFolder,
-    PartitionFolder, PatchFolder, patch_name, patch_number, stamp_path,
+    AlignmentFolder, BundleFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder,
+    GraphFolder, PartitionFolder, PatchFolder, patch_name, patch_number, stamp_path,
 };
 pub use patch_files::{PatchFiles, PatchFilesError, remove_patches};
 pub use record::{SCHEMA, SchemaError, read_json, write_json};
