@@ -12,6 +12,10 @@ mod align;
 
 mod embed;
 
+mod bundle;
+
+mod collect;
+
 mod evaluate;
 
 mod export;
@@ -41,6 +45,8 @@ pub(crate) enum Command {
     Partition(partition::PartitionArgs),
     Patch(patch::PatchArgs),
     Embed(embed::EmbedArgs),
+    Bundle(bundle::BundleArgs),
+    Collect(collect::CollectArgs),
     Align(align::AlignArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
@@ -59,6 +65,8 @@ impl Command {
             Self::Partition(args) => partition::execute(&args, context),
             Self::Patch(args) => patch::execute(&args, context),
             Self::Embed(args) => embed::execute(&args, context),
+            Self::Bundle(args) => bundle::execute(&args, context),
+            Self::Collect(args) => collect::execute(&args, context),
             Self::Align(args) => align::execute(&args, context),
             Self::Evaluate(args) => evaluate::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
