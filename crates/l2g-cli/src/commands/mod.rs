@@ -16,6 +16,8 @@ mod bundle;
 
 mod collect;
 
+mod cluster;
+
 mod evaluate;
 
 mod export;
@@ -47,6 +49,7 @@ pub(crate) enum Command {
     Embed(embed::EmbedArgs),
     Bundle(bundle::BundleArgs),
     Collect(collect::CollectArgs),
+    Cluster(cluster::ClusterArgs),
     Align(align::AlignArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
@@ -67,6 +70,7 @@ impl Command {
             Self::Embed(args) => embed::execute(&args, context),
             Self::Bundle(args) => bundle::execute(&args, context),
             Self::Collect(args) => collect::execute(&args, context),
+            Self::Cluster(args) => cluster::execute(&args, context),
             Self::Align(args) => align::execute(&args, context),
             Self::Evaluate(args) => evaluate::execute(&args, context),
             Self::Export(args) => export::execute(&args, context),
