@@ -62,9 +62,9 @@ python: $(VENV)/.python-ready
 	cd python && $(abspath $(PYTHON)) -m mypy && $(abspath $(PYTHON)) -m mypy.stubtest local2global._native
 	cd python && $(abspath $(PYTHON)) -m pytest --quiet
 
-$(VENV)/.python-ready: python/requirements-test.txt
+$(VENV)/.python-ready: python/requirements-test.txt python/requirements-cluster.txt
 	test -x $(PYTHON) || python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet -r python/requirements-test.txt
+	$(PYTHON) -m pip install --quiet -r python/requirements-test.txt -r python/requirements-cluster.txt
 	touch $@
 
 # Benchmarks compare with other software, which lives in a virtual environment.

@@ -9,7 +9,8 @@
 
 The stages are functions, in the order of the data: `read_graph`, `partition`, `make_patches`,
 `embed_patches`, `align`, `evaluate`. `AlignmentProblem` and `WeightedAlignmentProblem` stitch
-patches that were embedded elsewhere.
+patches that were embedded elsewhere; `local2global.cluster.embed` trains patches on the
+workers of Dask, Ray, Slurm or a pool of processes.
 """
 
 from ._native import __version__
@@ -17,6 +18,8 @@ from .alignment import Alignment, AlignmentProblem, Patch, WeightedAlignmentProb
 from .errors import (
     AlignError,
     AlignFilesError,
+    BundleError,
+    ClusterError,
     ConfigError,
     EmbedError,
     EvaluateError,
@@ -47,6 +50,8 @@ __all__ = [
     "AlignFilesError",
     "Alignment",
     "AlignmentProblem",
+    "BundleError",
+    "ClusterError",
     "ConfigError",
     "EmbedError",
     "EvaluateError",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Alignment",
     "Graph",
+    "PatchJobs",
     "Patches",
     "RunFolder",
     "Settings",
@@ -148,6 +149,26 @@ def embed_patches(
     threads: Optional[int] = None,
     progress: Optional[_Report] = None,
 ) -> dict[str, list[int]]: ...
+
+@final
+class PatchJobs:
+    @staticmethod
+    def open(
+        folder: _Path,
+        options: Optional[dict[str, Any]] = None,
+        memory: Optional[str] = None,
+        threads: Optional[int] = None,
+        progress: Optional[_Report] = None,
+    ) -> PatchJobs: ...
+    @property
+    def num_patches(self) -> int: ...
+    def waiting(self) -> list[int]: ...
+    def share_out(self, patches: list[int], jobs: int) -> list[list[int]]: ...
+    def memory_bytes(self, patches: list[int]) -> int: ...
+    def write(self, patches: list[int], path: _Path) -> None: ...
+    def collect(self, folder: _Path) -> dict[str, Any]: ...
+    def close(self) -> bool: ...
+
 def align(
     patches: list[_Patch],
     edges: Optional[NDArray[np.uint64]],

@@ -16,6 +16,8 @@ from __future__ import annotations
 __all__ = [
     "AlignError",
     "AlignFilesError",
+    "BundleError",
+    "ClusterError",
     "ConfigError",
     "EmbedError",
     "EvaluateError",
@@ -73,6 +75,14 @@ class PatchError(Local2GlobalError, ValueError):
 
 class EmbedError(Local2GlobalError, RuntimeError):
     """A patch could not be embedded."""
+
+
+class BundleError(Local2GlobalError, RuntimeError):
+    """Patches could not be sent to other machines, or their results not be taken."""
+
+
+class ClusterError(Local2GlobalError, RuntimeError):
+    """Workers do not fit, or patches failed on them each time."""
 
 
 class AlignError(Local2GlobalError, ValueError):

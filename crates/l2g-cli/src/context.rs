@@ -147,6 +147,29 @@ impl Context {
         &self.args.set
     }
 
+    /// The options that change settings, as words that repeat them.
+    pub(crate) fn repeated(&self) -> Vec<String> {
+        let CommonArgs { config, preset, set, seed, memory, .. } = &self.args;
+        let mut words = Vec::new();
+        let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
+        if let Some(config) = config {
+            let path = std::path::absolute(config).unwrap_or_else(|_| config.clone());
+            add("--config", path.display().to_string());
+        }
+        if let Some(PresetArg::Paper) = preset {
+            add("--preset", "paper".into());
+        }
+        set.iter().for_each(|pair| add("--set", pair.clone()));
+        seed.iter().for_each(|seed| add("--seed", seed.to_string()));
+        memory.iter().for_each(|memory| add("--memory", memory.to_string()));
+        words
+    }
+
+    /// The threads that were asked for; one if nobody said.
+    pub(crate) fn threads_or_one(&self) -> usize {
+        self.args.threads.map_or(1, usize::from)
+    }
+
     /// Whether commands of other users may be run without asking.
     pub(crate) fn trusts(&self) -> bool {
         self.args.trust

@@ -3,6 +3,7 @@
 use l2g_report::ReportError;
 use local2global::align::{AlignError, AlignFilesError};
 use local2global::embed::EmbedError;
+use local2global::embed::bundle::BundleError;
 use local2global::evaluate::EvaluateError;
 use local2global::experiment::ExperimentError;
 use local2global::export::ExportError;
@@ -29,6 +30,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
         let store = || cause.downcast_ref::<StoreError>().and_then(for_store_error);
         let write = || cause.downcast_ref::<WriteError>().and_then(for_write_error);
         let embed = || cause.downcast_ref::<EmbedError>().and_then(EmbedError::hint).map(str::to_owned);
+        let bundle = || cause.downcast_ref::<BundleError>().and_then(BundleError::hint).map(str::to_owned);
         let evaluate = || cause.downcast_ref::<EvaluateError>().and_then(for_evaluate_error);
         let hold_out = || cause.downcast_ref::<HoldOutError>().and_then(for_hold_out_error);
         let export = || cause.downcast_ref::<ExportError>().and_then(ExportError::hint).map(str::to_owned);
@@ -52,6 +54,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<String> {
             .or_else(partition)
             .or_else(patch)
             .or_else(embed)
+            .or_else(bundle)
             .or_else(align)
             .or_else(files);
         let scores = stages.or_else(evaluate).or_else(hold_out);

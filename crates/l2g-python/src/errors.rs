@@ -10,6 +10,7 @@ use std::panic::{self, AssertUnwindSafe};
 use local2global::align::{AlignError, AlignFilesError};
 use local2global::config::ConfigError;
 use local2global::embed::EmbedError;
+use local2global::embed::bundle::BundleError;
 use local2global::evaluate::EvaluateError;
 use local2global::graph::GraphError;
 use local2global::graph::features::FeatureError;
@@ -27,6 +28,7 @@ use pyo3::{PyErr, PyResult};
 pub(crate) mod class {
     pyo3::import_exception!(local2global.errors, AlignError);
     pyo3::import_exception!(local2global.errors, AlignFilesError);
+    pyo3::import_exception!(local2global.errors, BundleError);
     pyo3::import_exception!(local2global.errors, ConfigError);
     pyo3::import_exception!(local2global.errors, EmbedError);
     pyo3::import_exception!(local2global.errors, EvaluateError);
@@ -81,6 +83,7 @@ macro_rules! raise_by_name {
 raise_by_name! {
     AlignError;
     AlignFilesError passes on File, Align;
+    BundleError passes on Embed, File;
     ConfigError;
     EmbedError passes on File, Graph;
     EvaluateError passes on File, Store;

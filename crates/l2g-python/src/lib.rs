@@ -9,6 +9,8 @@ mod align;
 
 mod arrays;
 
+mod cluster;
+
 mod command_line;
 
 mod embed;
@@ -47,6 +49,7 @@ mod _native {
     #[pymodule_export]
     use crate::{
         align::{Alignment, align},
+        cluster::PatchJobs,
         command_line::main,
         embed::embed_patches,
         evaluate::{evaluate, link_auc},

@@ -39,6 +39,12 @@ impl Settings {
     }
 }
 
+/// The entries of one table as `table.key=value`; what is None is left out.
+pub(crate) fn pairs(name: &str, dictionary: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
+    let entries = table(dictionary)?;
+    Ok(entries.iter().map(|(key, value)| format!("{name}.{key}={value}")).collect())
+}
+
 fn table(dictionary: &Bound<'_, PyDict>) -> PyResult<Table> {
     let mut table = Table::new();
     for (key, item) in dictionary {

@@ -187,6 +187,7 @@ fn quality(cora: &Graph, quick: bool) {
         name: "patch-00000",
         graph: cora,
         nodes: &nodes,
+        rows: &nodes,
         whole: cora,
         folder: &std::env::temp_dir(),
         seed: Seed(1),

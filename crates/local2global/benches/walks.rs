@@ -112,8 +112,15 @@ fn run(options: &Options) {
 
 fn spectral(graph: &Graph, dim: usize, seed: Seed) -> Matrix<f32> {
     let nodes: Vec<NodeId> = graph.nodes().collect();
-    let whole =
-        PatchInput { name: "whole", graph, nodes: &nodes, whole: graph, folder: &std::env::temp_dir(), seed };
+    let whole = PatchInput {
+        name: "whole",
+        graph,
+        nodes: &nodes,
+        rows: &nodes,
+        whole: graph,
+        folder: &std::env::temp_dir(),
+        seed,
+    };
     Spectral::new(20).embed(&whole, &EmbedTask::silent(dim, seed)).expect("it can be embedded").coordinates
 }
 

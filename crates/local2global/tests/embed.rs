@@ -129,8 +129,15 @@ fn embed_once(config: &EmbedConfig, graph: &Graph, seed: Seed) -> Result<Embeddi
     config.check()?;
     let nodes: Vec<NodeId> = graph.nodes().collect();
     let folder = tempfile::tempdir().unwrap();
-    let patch =
-        PatchInput { name: "patch-00000", graph, nodes: &nodes, whole: graph, folder: folder.path(), seed };
+    let patch = PatchInput {
+        name: "patch-00000",
+        graph,
+        nodes: &nodes,
+        rows: &nodes,
+        whole: graph,
+        folder: folder.path(),
+        seed,
+    };
     let frame = Frame::prepare(&Sources { graph, clusters: None }, config, seed, folder.path(), &Silent)?;
     frame.embedder(config).embed(&patch, &EmbedTask::silent(config.dim, seed))
 }
@@ -232,6 +239,7 @@ fn patches_with_a_common_start_begin_with_the_same_weights() {
                     name: "patch",
                     graph,
                     nodes,
+                    rows: nodes,
                     whole,
                     folder: Path::new("unused"),
                     seed: Seed(1),

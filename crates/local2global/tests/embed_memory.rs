@@ -65,6 +65,7 @@ fn peak_bytes(embedder: &dyn Embedder, dim: usize, whole: &Graph, nodes: &[NodeI
         name: "patch-00000",
         graph: &graph,
         nodes,
+        rows: nodes,
         whole,
         folder: std::path::Path::new("unused"),
         seed: Seed(1),

@@ -18,6 +18,12 @@ mod join;
 
 mod embed;
 
+mod bundle;
+
+mod collect;
+
+mod cluster;
+
 mod evaluate;
 
 mod export;
@@ -53,6 +59,9 @@ pub(crate) enum Command {
     Partition(partition::PartitionArgs),
     Patch(patch::PatchArgs),
     Embed(embed::EmbedArgs),
+    Bundle(bundle::BundleArgs),
+    Collect(collect::CollectArgs),
+    Cluster(cluster::ClusterArgs),
     Align(align::AlignArgs),
     Evaluate(evaluate::EvaluateArgs),
     Share(share::ShareArgs),
@@ -76,6 +85,9 @@ impl Command {
             Self::Partition(args) => partition::execute(&args, context),
             Self::Patch(args) => patch::execute(&args, context),
             Self::Embed(args) => embed::execute(&args, context),
+            Self::Bundle(args) => bundle::execute(&args, context),
+            Self::Collect(args) => collect::execute(&args, context),
+            Self::Cluster(args) => cluster::execute(&args, context),
             Self::Align(args) => align::execute(&args, context),
             Self::Evaluate(args) => evaluate::execute(&args, context),
             Self::Share(args) => share::execute(&args, context),

@@ -35,11 +35,7 @@ pub fn open(path: &Path) -> Result<ArrayReader<BufReader<File>>, NpyError> {
 /// # Errors
 /// [`NpyError`] if the file cannot be read, or holds other values.
 pub fn read<T: Element>(path: &Path) -> Result<Array<T>, NpyError> {
-    let reader = open(path)?;
-    reader.header.check_exact::<T>()?;
-    let shape = reader.header.shape.clone();
-    let values = reader.collect(|bytes: &[u8], _| Ok(bytemuck::pod_read_unaligned::<T>(bytes)))?;
-    Ok(Array { shape, values: values.into() })
+    open(path)?.exact()
 }
 
 impl<R: Read> ArrayReader<R> {
@@ -56,6 +52,17 @@ impl<R: Read> ArrayReader<R> {
     /// What the header says.
     pub fn header(&self) -> &ArrayHeader {
         &self.header
+    }
+
+    /// The array, which holds exactly the type `T`.
+    ///
+    /// # Errors
+    /// [`NpyError`] if it holds other values, or fewer than its header says.
+    pub fn exact<T: Element>(self) -> Result<Array<T>, NpyError> {
+        self.header.check_exact::<T>()?;
+        let shape = self.header.shape.clone();
+        let values = self.collect(|bytes: &[u8], _| Ok(bytemuck::pod_read_unaligned::<T>(bytes)))?;
+        Ok(Array { shape, values: values.into() })
     }
 
     /// The header alone.

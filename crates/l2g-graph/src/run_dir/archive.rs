@@ -1,10 +1,11 @@
 //! Archives of arrays, `.npz`: a zip file with one `.npy` file per array.
 //!
 //! Arrays are stored as they are, without compression and with the same time for all, so that
-//! the same arrays give the same bytes.
+//! the same arrays give the same bytes. An archive that travels is compressed by Zstandard, and may
+//! hold texts beside arrays.
 
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use zip::write::SimpleFileOptions;
@@ -12,24 +13,61 @@ use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use super::atomic::write_privately;
 use super::{AtomicSink, FileError, write_atomically};
-use crate::npy::{self, ArrayReader, Element, NpyError};
+use crate::npy::{self, Array, ArrayReader, Element, NpyError};
+
+/// What Zstandard is asked for: its fastest level, which is far faster than a network.
+const COMPRESSION_LEVEL: i64 = 1;
+
+/// Smaller files are not compressed: setting up takes longer than is gained.
+const SMALLEST_COMPRESSED: usize = 1 << 10;
 
 /// An archive in the making.
 pub struct ArrayArchive<W: Write + Seek> {
     zip: ZipWriter<W>,
+    is_compressed: bool,
 }
 
 impl<W: Write + Seek> ArrayArchive<W> {
+    /// An archive that travels: compressed.
+    pub fn compressed(sink: W) -> Self {
+        Self { zip: ZipWriter::new(sink), is_compressed: true }
+    }
+
+    /// Completes the archive.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn finish(self) -> io::Result<()> {
+        self.zip.finish().map(|_| ()).map_err(io::Error::other)
+    }
+
+    /// Adds a text as a file of this name.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn add_text(&mut self, name: &str, text: &str) -> io::Result<()> {
+        self.begin(name, text.len())?;
+        self.zip.write_all(text.as_bytes())
+    }
+
+    fn begin(&mut self, name: &str, bytes: usize) -> io::Result<()> {
+        let options =
+            SimpleFileOptions::default().last_modified_time(DateTime::default()).large_file(bytes > 1 << 31);
+        let options = match self.is_compressed && bytes >= SMALLEST_COMPRESSED {
+            true => {
+                options.compression_method(CompressionMethod::Zstd).compression_level(Some(COMPRESSION_LEVEL))
+            }
+            false => options.compression_method(CompressionMethod::Stored),
+        };
+        self.zip.start_file(name, options).map_err(io::Error::other)
+    }
+
     /// Adds an array.
     ///
     /// # Errors
     /// What the system said.
     pub fn add<T: Element>(&mut self, name: &str, shape: &[usize], values: &[T]) -> io::Result<()> {
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .last_modified_time(DateTime::default())
-            .large_file(size_of_val(values) > 1 << 31);
-        self.zip.start_file(format!("{name}.npy"), options).map_err(io::Error::other)?;
+        self.begin(&format!("{name}.npy"), size_of_val(values))?;
         npy::write(&mut self.zip, shape, values)
     }
 }
@@ -60,9 +98,9 @@ fn write_zip<'a, 'scope, 'env>(
     sink: &'a mut AtomicSink<'scope, 'env>,
     fill: impl FnOnce(&mut ArrayArchive<&'a mut AtomicSink<'scope, 'env>>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut archive = ArrayArchive { zip: ZipWriter::new(sink) };
+    let mut archive = ArrayArchive { zip: ZipWriter::new(sink), is_compressed: false };
     fill(&mut archive)?;
-    archive.zip.finish().map(|_| ()).map_err(io::Error::other)
+    archive.finish()
 }
 
 /// An archive that is read.
@@ -134,19 +172,49 @@ impl ArrayFile {
         Ok(self.read(name, |reader| reader.integers::<u8>())?.1)
     }
 
+    /// An array of exactly the type `T`.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::floats`].
+    pub fn exact<T: Element>(&mut self, name: &str) -> Result<Array<T>, FileError> {
+        Ok(self.read(name, |reader| reader.exact::<T>())?.1)
+    }
+
+    /// A text that lies beside the arrays.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::floats`].
+    pub fn text(&mut self, name: &str) -> Result<String, FileError> {
+        let bytes = self.entry(name, &format!("`{name}`"))?;
+        String::from_utf8(bytes).map_err(io::Error::other).map_err(FileError::at("read", &self.path))
+    }
+
+    /// All bytes of a file in the archive, whose checksum fits; errors call it `called`.
+    fn entry(&mut self, name: &str, called: &str) -> Result<Vec<u8>, FileError> {
+        let Self { path, zip } = self;
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            FileError::at("read", path)(io::Error::other(format!("{called}: {error}")))
+        };
+        let mut bytes = Vec::new();
+        let entry = zip.by_name(name).map_err(|error| failed(error.into()))?;
+        let size = entry.size();
+        entry.take(size + 1).read_to_end(&mut bytes).map_err(|error| failed(error.into()))?;
+        Ok(bytes)
+    }
+
     fn read<T>(
         &mut self,
         name: &str,
-        take: impl FnOnce(ArrayReader<zip::read::ZipFile<'_, File>>) -> Result<Vec<T>, NpyError>,
-    ) -> Result<(Vec<usize>, Vec<T>), FileError> {
-        let Self { path, zip } = self;
-        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-            FileError::at("read", path)(io::Error::other(format!("array `{name}`: {error}")))
-        };
-        let entry = zip.by_name(&format!("{name}.npy")).map_err(|error| failed(error.into()))?;
-        let reader = ArrayReader::new(entry).map_err(|error| failed(error.into()))?;
-        let shape = reader.header().shape.clone();
-        Ok((shape, take(reader).map_err(|error| failed(error.into()))?))
+        take: impl FnOnce(ArrayReader<&[u8]>) -> Result<T, NpyError>,
+    ) -> Result<(Vec<usize>, T), FileError> {
+        let bytes = self.entry(&format!("{name}.npy"), &format!("array `{name}`"))?;
+        let read = ArrayReader::new(&bytes[..]).and_then(|reader| {
+            let shape = reader.header().shape.clone();
+            Ok((shape, take(reader)?))
+        });
+        read.map_err(|error| {
+            FileError::at("read", &self.path)(io::Error::other(format!("array `{name}`: {error}")))
+        })
     }
 }
 
@@ -171,5 +239,46 @@ mod tests {
         assert!(file.has("basis") && !file.has("other"));
         assert!(file.floats("other").unwrap_err().to_string().contains("array `other`"));
         assert_eq!(std::fs::read(&paths[0]).unwrap(), std::fs::read(&paths[1]).unwrap());
+    }
+
+    /// A compressed archive with one long array and a text.
+    fn compressed(folder: &Path) -> (PathBuf, Vec<u64>) {
+        let path = folder.join("a.l2g");
+        let values: Vec<u64> = (0..10_000).map(|k| k * k % 97).collect();
+        write_atomically(&path, |sink| {
+            let mut archive = ArrayArchive::compressed(sink);
+            archive.add("part/nodes", &[values.len()], &values)?;
+            archive.add_text("note.json", "{}")?;
+            archive.finish()
+        })
+        .unwrap();
+        (path, values)
+    }
+
+    #[test]
+    fn compressed_archives_are_smaller_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, values) = compressed(folder.path());
+        assert!(std::fs::metadata(&path).unwrap().len() < 8 * values.len() as u64 / 4);
+        let mut file = ArrayFile::open(&path).unwrap();
+        assert_eq!(&file.exact::<u64>("part/nodes").unwrap().values[..], &values[..]);
+        assert_eq!(file.text("note.json").unwrap(), "{}");
+        assert!(file.exact::<u32>("part/nodes").unwrap_err().to_string().contains("array `part/nodes`"));
+    }
+
+    #[test]
+    fn a_changed_byte_of_a_compressed_array_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, values) = compressed(folder.path());
+        let intact = std::fs::read(&path).unwrap();
+        for place in (60..intact.len() - 200).step_by(101) {
+            let mut bytes = intact.clone();
+            bytes[place] ^= 4;
+            std::fs::write(&path, bytes).unwrap();
+            let read = ArrayFile::open(&path).and_then(|mut file| file.exact::<u64>("part/nodes"));
+            assert!(read.is_err() || read.is_ok_and(|array| array.values[..] == values), "byte {place}");
+        }
+        std::fs::write(&path, &intact[..intact.len() / 2]).unwrap();
+        assert!(ArrayFile::open(&path).is_err());
     }
 }

@@ -160,6 +160,11 @@ folders! {
         /// The folder for TensorBoard's embedding projector.
         projector: "projector",
     }
+    /// A folder of bundles: patches on their way to other machines.
+    BundleFolder {
+        /// Which bundles there are, and what each takes.
+        index: "bundles.json",
+    }
     /// The folder of an experiment.
     ExperimentFolder {
         /// The scores of all dimensions.
@@ -311,6 +316,37 @@ impl ExportFolder {
     /// The embedding in a format whose files end in this.
     pub fn embedding(&self, ending: &str) -> PathBuf {
         self.join(format!("embedding.{ending}"))
+    }
+}
+
+impl BundleFolder {
+    /// The name of the file of a bundle.
+    pub fn file_name(index: usize) -> String {
+        format!("job-{index:05}.l2g")
+    }
+
+    /// A bundle.
+    pub fn bundle(&self, index: usize) -> PathBuf {
+        self.join(Self::file_name(index))
+    }
+
+    /// The bundles that lie in the folder, in no order.
+    ///
+    /// # Errors
+    /// [`FileError`] if the folder cannot be read.
+    pub fn bundles(&self) -> Result<Vec<PathBuf>, FileError> {
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(self).map_err(FileError::at("read", self))? {
+            let path = entry.map_err(FileError::at("read", self))?.path();
+            let number = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .and_then(|name| name.strip_prefix("job-")?.strip_suffix(".l2g")?.parse::<usize>().ok());
+            if number.is_some() {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
     }
 }
 

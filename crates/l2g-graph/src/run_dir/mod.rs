@@ -37,9 +37,9 @@ pub use atomic::{AtomicSink, UnfinishedFolder, move_file, remove_unfinished, wri
 pub use batch::{BatchError, FileBatch};
 pub use destination::is_standard_output;
 pub use folders::{
-    AlignmentFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder, FrameFolder,
-    GraphFolder, JoinedFolder, PartitionFolder, PatchFolder, ShareFolder, patch_name, patch_number,
-    stamp_path,
+    AlignmentFolder, BundleFolder, EmbeddingFolder, EvaluationFolder, ExperimentFolder, ExportFolder,
+    FrameFolder, GraphFolder, JoinedFolder, PartitionFolder, PatchFolder, ShareFolder, patch_name,
+    patch_number, stamp_path,
 };
 pub use patch_files::{PatchFiles, PatchFilesError, remove_patches};
 pub use record::{SCHEMA, SchemaError, read_json, write_json};

@@ -4,7 +4,7 @@
 //! gives every node of a patch `dim` numbers. An [`Embedder`] does one patch once;
 //! [`best_of`] chooses among several runs; [`schedule`] does all patches, as many at a
 //! time as threads and memory allow, and writes each to disk as soon as it is done;
-//! [`embed_run`] does so in a run folder.
+//! [`embed_run`] does so in a run folder, and [`bundle`] on other machines.
 //!
 //! ```text
 //! patch graph --Embedder--> Embedding --best_of--> Embedding --schedule--> 4-embeddings/NAME.npy
@@ -67,6 +67,8 @@ mod node_lists;
 
 mod stage;
 
+pub mod bundle;
+
 pub use config::{EmbedConfig, FrameKind, PatchOverrides, Select};
 pub use error::EmbedError;
 pub use frame::{Frame, FrameRecord};
@@ -98,7 +100,10 @@ pub struct PatchInput<'a> {
     pub graph: &'a Graph,
     /// Its nodes in the whole graph; node `k` of the patch is `nodes[k]`.
     pub nodes: &'a [NodeId],
-    /// The whole graph, of which an embedder may read the rows of `nodes` and nothing else.
+    /// Where their rows are in `whole`, ascending: `nodes` themselves, or less far apart where
+    /// `whole` is what a bundle holds of it.
+    pub rows: &'a [NodeId],
+    /// The whole graph, of which an embedder may read these rows and nothing else.
     pub whole: &'a Graph,
     /// The folder that its coordinates go into; temporary files belong there too, in a folder made
     /// by [`make_work_folder`](crate::run_dir::make_work_folder).

@@ -106,6 +106,7 @@ mod tests {
             name: "patch-00000",
             graph: &graph,
             nodes: &nodes,
+            rows: &nodes,
             whole: &graph,
             folder: std::path::Path::new("unused"),
             seed: Seed(1),

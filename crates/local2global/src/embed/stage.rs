@@ -28,16 +28,40 @@ pub fn embed_run(
     seed: Seed,
     progress: &dyn Progress,
 ) -> Result<EmbedSummary, EmbedError> {
-    let (graph, _) = store::open(&run.graph())?;
-    let patches = patches_of(&run.patches(), &graph)?;
-    let num_patches = patches.len();
-    if let Some(&index) = only.unwrap_or_default().iter().find(|&&index| index >= num_patches) {
-        return Err(EmbedError::NoSuchIndex { index, num_patches });
-    }
-    config.check()?;
-    check_overlaps(run, config.dim)?;
-    let frame = run_frame(run, &graph, config, seed, progress)?;
+    let StageInput { graph, patches, frame } = StageInput::open(run, config, only, seed, progress)?;
     embed_framed(&graph, &patches, only, (config, &frame), seed, &run.embeddings(), progress)
+}
+
+/// What the stage works on.
+pub(super) struct StageInput {
+    pub(super) graph: Graph,
+    /// The nodes of each patch.
+    pub(super) patches: Vec<NodeList>,
+    /// What every patch is sent.
+    pub(super) frame: Frame,
+}
+
+impl StageInput {
+    /// Opens graph and patches of a run, checks that the settings suit them and that the patches in
+    /// `only` are there, and makes the common frame if need be.
+    pub(super) fn open(
+        run: &RunDir,
+        config: &EmbedConfig,
+        only: Option<&[usize]>,
+        seed: Seed,
+        progress: &dyn Progress,
+    ) -> Result<Self, EmbedError> {
+        let (graph, _) = store::open(&run.graph())?;
+        let patches = patches_of(&run.patches(), &graph)?;
+        let num_patches = patches.len();
+        if let Some(&index) = only.unwrap_or_default().iter().find(|&&index| index >= num_patches) {
+            return Err(EmbedError::NoSuchIndex { index, num_patches });
+        }
+        config.check()?;
+        check_overlaps(run, config.dim)?;
+        let frame = run_frame(run, &graph, config, seed, progress)?;
+        Ok(Self { graph, patches, frame })
+    }
 }
 
 /// The common frame of a run, as it lies there or made anew.

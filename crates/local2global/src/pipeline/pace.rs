@@ -9,9 +9,10 @@ use rayon::current_num_threads;
 
 use super::estimate::Needs;
 use super::probe::Pace;
-use super::{Pipeline, Reason, StageName, Stamp};
+use super::{Pipeline, PipelineError, Reason, StageName, Stamp};
 use crate::embed::{EmbedConfig, EmbedMethod};
 use crate::evaluate::Task;
+use crate::graph::store;
 use crate::partition::PartitionMethod;
 use crate::run_dir::{EmbeddingFolder, patch_name, read_json};
 
@@ -208,6 +209,18 @@ fn patch_work(
 }
 
 impl Pipeline<'_> {
+    /// About how many seconds training of all patches takes a single thread of this machine; patches are
+    /// there already.
+    ///
+    /// # Errors
+    /// [`PipelineError`] if the graph of the run cannot be opened.
+    pub fn training_seconds(&self) -> Result<f64, PipelineError> {
+        let graph = store::open(&self.run.graph())?.0;
+        let needs = Needs::of(&self.config, &graph, self.patch_report().as_ref())?;
+        let seconds = needs.work(StageName::Embed).seconds(&Pace::probe(self.run.root()));
+        Ok(seconds * current_num_threads().max(1) as f64)
+    }
+
     /// The seconds that each stage would take; 0 for those that are kept.
     pub(super) fn seconds(&self, needs: &Needs<'_>, reasons: &[(StageName, Option<Reason>)]) -> Vec<f64> {
         if reasons.iter().all(|(_, reason)| reason.is_none()) {

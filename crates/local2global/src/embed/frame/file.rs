@@ -6,6 +6,7 @@
 //! both   all of these, and structure_weight
 //! ```
 
+use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
@@ -21,7 +22,7 @@ use crate::embed::hops::features::FeatureMap;
 use crate::embed::nn::Matrix;
 use crate::embed::walks::WalkFrame;
 use crate::run_dir::{
-    ArrayFile, EmbeddingFolder, FileError, read_sealed_json, write_arrays, write_sealed_json,
+    ArrayArchive, ArrayFile, EmbeddingFolder, FileError, read_sealed_json, write_arrays, write_sealed_json,
 };
 
 /// The file `frame.json`: what was chosen, and what the frame was made from.
@@ -51,25 +52,7 @@ pub(super) fn write(
 ) -> Result<(), FileError> {
     let folder = EmbeddingFolder::at(folder);
     let path = folder.frame();
-    write_arrays(&path, |archive| {
-        let matrix = |matrix: &Matrix<f32>| [matrix.num_rows(), matrix.num_columns()];
-        if let Some(HopsFrame { map, centre, mean_weight, turn }) = frame.hops.as_deref() {
-            archive.add("factors", &[map.factors.len()], &map.factors)?;
-            archive.add("shift", &[map.shift.len()], &map.shift)?;
-            archive.add("basis", &matrix(&map.basis), map.basis.values())?;
-            archive.add("centre", &[centre.len()], centre)?;
-            archive.add("turn", &matrix(turn), turn.values())?;
-            archive.add("mean_weight", &[1], &[*mean_weight])?;
-        }
-        if let Some(walks) = frame.walks.as_deref() {
-            archive.add("clusters", &[walks.clusters().len()], walks.clusters())?;
-            archive.add("volumes", &[walks.volumes().len()], walks.volumes())?;
-            archive.add("transitions", &matrix(walks.transitions()), walks.transitions().values())?;
-            archive.add("factor", &matrix(walks.factor()), walks.factor().values())?;
-            archive.add("walk_settings", &[2], &[walks.window() as f64, walks.shift()])?;
-        }
-        archive.add("structure_weight", &[1], &[frame.structure_weight])
-    })?;
+    write_arrays(&path, |archive| frame.add_to(archive))?;
     let arrays = digest::of_file(&path).map_err(FileError::at("read", &path))?;
     write_sealed_json(&folder.frame_record(), &FrameRecord { choices, inputs, arrays })
 }
@@ -80,12 +63,40 @@ pub(super) fn read(folder: &Path) -> Result<Option<Frame>, EmbedError> {
     if !path.exists() {
         return Ok(None);
     }
-    let mut file = ArrayFile::open(&path)?;
-    let hops = if file.has("basis") { Some(Arc::new(read_hops(&mut file)?)) } else { None };
-    let walks = if file.has("factor") { Some(Arc::new(read_walks(&mut file)?)) } else { None };
-    let structure_weight = file.floats("structure_weight")?.1.first().copied().unwrap_or(0.0);
+    let frame = Frame::read_from(&mut ArrayFile::open(&path)?)?;
     let digest = digest::of_file(&path).map_err(FileError::at("read", &path))?;
-    Ok(Some(Frame { hops, walks, structure_weight, digest: Some(digest), ..Frame::default() }))
+    Ok(Some(Frame { digest: Some(digest), ..frame }))
+}
+
+impl Frame {
+    /// Adds the arrays of the frame to an archive.
+    pub(in crate::embed) fn add_to<W: Write + Seek>(&self, archive: &mut ArrayArchive<W>) -> io::Result<()> {
+        let matrix = |matrix: &Matrix<f32>| [matrix.num_rows(), matrix.num_columns()];
+        if let Some(HopsFrame { map, centre, mean_weight, turn }) = self.hops.as_deref() {
+            archive.add("factors", &[map.factors.len()], &map.factors)?;
+            archive.add("shift", &[map.shift.len()], &map.shift)?;
+            archive.add("basis", &matrix(&map.basis), map.basis.values())?;
+            archive.add("centre", &[centre.len()], centre)?;
+            archive.add("turn", &matrix(turn), turn.values())?;
+            archive.add("mean_weight", &[1], &[*mean_weight])?;
+        }
+        if let Some(walks) = self.walks.as_deref() {
+            archive.add("clusters", &[walks.clusters().len()], walks.clusters())?;
+            archive.add("volumes", &[walks.volumes().len()], walks.volumes())?;
+            archive.add("transitions", &matrix(walks.transitions()), walks.transitions().values())?;
+            archive.add("factor", &matrix(walks.factor()), walks.factor().values())?;
+            archive.add("walk_settings", &[2], &[walks.window() as f64, walks.shift()])?;
+        }
+        archive.add("structure_weight", &[1], &[self.structure_weight])
+    }
+
+    /// The frame whose arrays are in an archive, without its digest.
+    pub(in crate::embed) fn read_from(file: &mut ArrayFile) -> Result<Self, EmbedError> {
+        let hops = if file.has("basis") { Some(Arc::new(read_hops(file)?)) } else { None };
+        let walks = if file.has("factor") { Some(Arc::new(read_walks(file)?)) } else { None };
+        let structure_weight = file.floats("structure_weight")?.1.first().copied().unwrap_or(0.0);
+        Ok(Self { hops, walks, structure_weight, ..Self::default() })
+    }
 }
 
 /// The frame that lies in a folder, if it was made from these inputs and is undamaged.

@@ -108,6 +108,18 @@ impl Frame {
         Ok(file::read(folder)?.unwrap_or_default())
     }
 
+    /// The same frame for other nodes of the same graph: those whose clusters these are, of which
+    /// only walks know.
+    pub(super) fn for_nodes(&self, clusters: Vec<u32>) -> Result<Self, EmbedError> {
+        let walks = self.walks.as_ref().map(|walks| walks.for_nodes(clusters).map(Arc::new));
+        Ok(Self { walks: walks.transpose()?, ..self.clone() })
+    }
+
+    /// The same frame, of which it is known what `auto` stands for and what its digest was.
+    pub(super) fn known_as(self, method: EmbedMethod, digest: Option<String>) -> Self {
+        Self { method: Some(method), digest, ..self }
+    }
+
     /// Whether there is anything that patches are sent.
     pub fn is_common(&self) -> bool {
         self.hops.is_some() || self.walks.is_some()

@@ -230,7 +230,7 @@ impl Embedder for HopsEmbedder {
         };
         let features = patch.graph.features().ok_or(EmbedError::NoFeatures)?;
         let input = frame.map.project(features);
-        let place = Place::new(patch.whole, patch.graph, patch.nodes, frame.mean_weight);
+        let place = Place::new(patch.whole, patch.graph, patch.rows, frame.mean_weight);
         let HopsSettings { epochs, learning_rate, hide, .. } = self.settings;
         let first = HopsEncoder::start(frame.map.width(), dim);
         let sides = (place.neighbors.clone(), place.edge_weights.clone());

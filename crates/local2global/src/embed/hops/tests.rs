@@ -67,6 +67,7 @@ fn embedded(graph: &Graph) -> Embedding {
         name: "patch-00000",
         graph,
         nodes: &nodes,
+        rows: &nodes,
         whole: graph,
         folder: std::path::Path::new("unused"),
         seed: Seed(1),

@@ -10,10 +10,9 @@ use serde::Serialize;
 
 use super::super::best_of::{Candidate, RunRecord};
 use super::super::nn::clock::Clock;
-use super::super::{EmbedConfig, EmbedError, EmbedMethod};
+use super::super::{EmbedConfig, EmbedError};
 use super::job::Job;
 use crate::digest;
-use crate::graph::Graph;
 use crate::run_dir::{
     EmbeddingFolder, FileError, read_sealed_json, write_array, write_json, write_sealed_json,
 };
@@ -23,6 +22,8 @@ use crate::seed::Seed;
 #[derive(Debug, Serialize)]
 struct PatchRecord<'a> {
     patch: &'a str,
+    /// The version of the program.
+    version: &'static str,
     nodes: usize,
     edges: usize,
     dim: usize,
@@ -47,18 +48,24 @@ struct PatchRecord<'a> {
 }
 
 /// Coordinates that are there without a record: another program made them.
-pub(super) fn foreign(job: &Job<'_>, folder: &Path) -> Option<PathBuf> {
+pub(in crate::embed) fn foreign(folder: &Path, name: &str) -> Option<PathBuf> {
     let folder = EmbeddingFolder::at(folder);
-    let coordinates = folder.coordinates(&job.name);
-    (coordinates.exists() && !folder.record(&job.name).exists()).then_some(coordinates)
+    let coordinates = folder.coordinates(name);
+    (coordinates.exists() && !folder.record(name).exists()).then_some(coordinates)
 }
 
-/// Whether the files are there, made from the same inputs, and undamaged. Given coordinates are
-/// always read again, since other programs may have changed them.
-pub(super) fn is_done(job: &Job<'_>, folder: &Path) -> bool {
-    let record = read_record(folder, &job.name);
-    let digest = record.as_ref().and_then(|record| record.get("digest")?.as_str());
-    job.config.method != EmbedMethod::Given && digest == Some(&job.digest) && is_own(folder, &job.name)
+/// Begins the files of a patch: if we are killed before the record is written, the coordinates must not
+/// look as if another program had made them.
+pub(in crate::embed) fn begin(folder: &Path, name: &str) -> Result<(), FileError> {
+    let path = EmbeddingFolder::at(folder).record(name);
+    if path.exists() { Ok(()) } else { write_json(&path, &serde_json::json!({ "patch": name })) }
+}
+
+/// Whether the files of a patch are there, made from the inputs that have this digest, and undamaged.
+pub(in crate::embed) fn is_made_from(folder: &Path, name: &str, digest: &str) -> bool {
+    let record = read_record(folder, name);
+    let found = record.as_ref().and_then(|record| record.get("digest")?.as_str());
+    found == Some(digest) && is_own(folder, name)
 }
 
 /// Whether the files of a patch have the digests that its record holds: the coordinates, and the
@@ -79,18 +86,13 @@ fn read_record(folder: &Path, name: &str) -> Option<serde_json::Value> {
 /// Writes the best run of a patch, the record last.
 pub(super) fn write(
     folder: &Path,
-    graph: &Graph,
     job: &Job<'_>,
     (best, runs): (&Candidate, &[RunRecord]),
     seed: Seed,
 ) -> Result<(), EmbedError> {
+    begin(folder, &job.name)?;
     let folder = EmbeddingFolder::at(folder);
     let record_path = folder.record(&job.name);
-    if !record_path.exists() {
-        // If we are killed before the record is written, the coordinates must not look as if
-        // another program had made them.
-        write_json(&record_path, &serde_json::json!({ "patch": job.name }))?;
-    }
     let coordinates = &best.embedding.coordinates;
     let coordinates_path = folder.coordinates(&job.name);
     let shape = [coordinates.num_rows(), coordinates.num_columns()];
@@ -102,8 +104,9 @@ pub(super) fn write(
     });
     let record = PatchRecord {
         patch: &job.name,
-        nodes: job.nodes.len(),
-        edges: job.num_edges(graph),
+        version: env!("CARGO_PKG_VERSION"),
+        nodes: job.place.nodes.len(),
+        edges: job.place.num_edges(),
         dim: job.config.dim,
         auc: best.auc,
         loss: best.loss(),

@@ -26,17 +26,17 @@ use std::thread;
 use rayon::ThreadPool;
 use serde::Serialize;
 
-pub(super) use files::is_own;
+pub(super) use files::{begin, foreign, is_made_from, is_own};
+pub(super) use job::{Job, Place};
 
 use super::best_of::{Candidate, Contest, RunRecord};
 use super::frame::Sources;
-use super::{EmbedConfig, EmbedError, EmbedTask, Frame, PatchInput};
+use super::{EmbedConfig, EmbedError, EmbedMethod, EmbedTask, Frame, PatchInput};
 use crate::graph::{Graph, NodeId};
 use crate::partition::undirected;
 use crate::progress::Progress;
 use crate::run_dir::patch_name;
 use crate::seed::{Seed, Stage};
-use job::Job;
 use queue::{Queue, Unit};
 
 /// What the stage did.
@@ -96,23 +96,58 @@ pub fn embed_framed<P: AsRef<[NodeId]>>(
     let selected: Vec<usize> = only.map_or_else(|| (0..patches.len()).collect(), sorted);
     let jobs =
         selected.iter().map(|&index| Job::new(graph, index, patches[index].as_ref(), (config, frame), seed));
-    let (kept, jobs): (Vec<_>, Vec<_>) = jobs.partition(|job| files::is_done(job, folder));
-    let limit = match config.memory_bytes {
-        0 => 0,
-        bytes => bytes.saturating_sub(frame.memory_bytes()).max(1),
-    };
-    if let Some(job) = jobs.iter().find(|job| limit > 0 && job.bytes > limit) {
-        let needed = (job.bytes + frame.memory_bytes()).div_ceil(1 << 20);
-        let limit = config.memory_bytes >> 20;
-        return Err(EmbedError::Memory { patch: job.name.clone(), needed, limit });
+    let room = Room { limit: config.memory_bytes, taken: frame.memory_bytes() };
+    embed_jobs(jobs.collect(), room, seed, folder, progress)
+}
+
+/// The memory that patches are embedded in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// The limit in bytes; 0 means none.
+    pub(super) limit: u64,
+    /// What is taken by all that patches share.
+    pub(super) taken: u64,
+}
+
+impl Room {
+    /// What is left for the runs of patches; 0 means no limit.
+    fn left(self) -> u64 {
+        if self.limit == 0 { 0 } else { self.limit.saturating_sub(self.taken).max(1) }
     }
-    if let Some(path) = jobs.iter().find_map(|job| files::foreign(job, folder)) {
+
+    /// Checks that there is room for a run of a patch.
+    pub(super) fn check(self, name: &str, bytes: u64) -> Result<(), EmbedError> {
+        if self.limit == 0 || bytes <= self.left() {
+            return Ok(());
+        }
+        let needed = (bytes + self.taken).div_ceil(1 << 20);
+        Err(EmbedError::Memory { patch: name.to_owned(), needed, limit: self.limit >> 20 })
+    }
+}
+
+/// Embeds patches wherever they lie, but for those that are there already.
+pub(super) fn embed_jobs(
+    jobs: Vec<Job<'_>>,
+    room: Room,
+    seed: Seed,
+    folder: &Path,
+    progress: &dyn Progress,
+) -> Result<EmbedSummary, EmbedError> {
+    let (kept, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| is_done(job, folder));
+    jobs.iter().try_for_each(|job| room.check(&job.name, job.bytes))?;
+    if let Some(path) = jobs.iter().find_map(|job| foreign(folder, &job.name)) {
         return Err(EmbedError::Foreign { path });
     }
-    let scheduler = Scheduler::new(graph, jobs, limit, seed, folder, progress);
+    let scheduler = Scheduler::new(jobs, room.left(), seed, folder, progress);
     scheduler.run();
     let embedded = scheduler.into_result(kept.len())?;
     Ok(EmbedSummary { embedded, kept: kept.iter().map(|job| job.index).collect() })
+}
+
+/// Whether the coordinates are there, made from the same inputs. Given ones are always read again, since
+/// other programs may have changed them.
+fn is_done(job: &Job<'_>, folder: &Path) -> bool {
+    job.config.method != EmbedMethod::Given && is_made_from(folder, &job.name, &job.digest)
 }
 
 fn check(config: &EmbedConfig, num_patches: usize) -> Result<(), EmbedError> {
@@ -133,7 +168,6 @@ fn sorted(indices: &[usize]) -> Vec<usize> {
 
 /// Workers that embed patches of a graph into a folder.
 struct Scheduler<'a> {
-    graph: &'a Graph,
     jobs: Vec<Job<'a>>,
     seed: Seed,
     folder: &'a Path,
@@ -155,7 +189,6 @@ struct Outcome {
 
 impl<'a> Scheduler<'a> {
     fn new(
-        graph: &'a Graph,
         jobs: Vec<Job<'a>>,
         memory_bytes: u64,
         seed: Seed,
@@ -167,7 +200,7 @@ impl<'a> Scheduler<'a> {
         });
         let queue = Queue::new(units.collect(), memory_bytes);
         let contests = jobs.iter().map(|job| Mutex::new(Contest::new(job.config.select))).collect();
-        Self { graph, jobs, seed, folder, progress, queue, contests, outcome: Mutex::default() }
+        Self { jobs, seed, folder, progress, queue, contests, outcome: Mutex::default() }
     }
 
     fn run(&self) {
@@ -228,12 +261,13 @@ impl<'a> Scheduler<'a> {
 
     fn embed(&self, unit: Unit) -> Result<Candidate, EmbedError> {
         let job = &self.jobs[unit.job];
-        let graph = self.graph.subgraph(job.nodes);
+        let (place, graph) = (job.place, job.place.graph());
         let patch = PatchInput {
             name: &job.name,
             graph: &graph,
-            nodes: job.nodes,
-            whole: self.graph,
+            nodes: place.nodes,
+            rows: place.rows,
+            whole: place.whole,
             folder: self.folder,
             seed: self.seed,
         };
@@ -258,7 +292,7 @@ impl<'a> Scheduler<'a> {
 
     /// Writes the files of a patch. No lock is held, so the other workers go on.
     fn finish(&self, job: &Job<'_>, best: &Candidate, runs: &[RunRecord]) -> Result<(), EmbedError> {
-        files::write(self.folder, self.graph, job, (best, runs), self.seed)?;
+        files::write(self.folder, job, (best, runs), self.seed)?;
         let num_done = {
             let mut outcome = lock(&self.outcome);
             outcome.done.push(job.index);

@@ -47,10 +47,11 @@ fn embed_with(
     let graph = Graph::from_rows(vec![0, 1, 3, 4].into(), vec![1_u32, 0, 2, 1].into(), true).unwrap();
     let nodes: Vec<NodeId> = graph.nodes().collect();
     let folder = tempfile::tempdir().unwrap();
+    let place = Place { nodes: &nodes, rows: &nodes, whole: &graph, part: None };
     let jobs = (0..num_patches).map(|index| Job {
         index,
         name: patch_name(index),
-        nodes: &nodes,
+        place,
         config: EmbedConfig { dim: 2, ..EmbedConfig::default() },
         embedder: Box::new(Acting(act.clone())),
         num_runs,
@@ -58,7 +59,7 @@ fn embed_with(
         digest: String::new(),
     });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let scheduler = Scheduler::new(&graph, jobs.collect(), memory_bytes, Seed(1), folder.path(), progress);
+    let scheduler = Scheduler::new(jobs.collect(), memory_bytes, Seed(1), folder.path(), progress);
     pool.install(|| scheduler.run());
     (scheduler.into_result(0), folder)
 }

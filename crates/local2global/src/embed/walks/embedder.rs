@@ -29,7 +29,7 @@ impl Embedder for WalkEmbedder {
         let &EmbedTask { dim, seed, progress, .. } = task;
         let start = Instant::now();
         let coordinates = match &self.frame {
-            Some(frame) => walk_coordinates(patch.whole, patch.nodes, frame, progress)?,
+            Some(frame) => walk_coordinates(patch.whole, patch.rows, frame, progress)?,
             None => {
                 let settings = WalkSettings { dim, ..self.settings };
                 local_walk_coordinates(patch.graph, &settings, seed, progress)?

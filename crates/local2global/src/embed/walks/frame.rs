@@ -3,6 +3,8 @@
 //! Size: `4 n` bytes for the clusters, `4 K²` for the steps between them, `4 K d` for the factor.
 //! The sums of steps that patches need, `4 T K²` bytes, are made again from these.
 
+use std::sync::Arc;
+
 use super::chain::{Chain, chance_scales, walk_sums};
 use super::factor::{log_matrix, mixed, scaled_eigenvectors};
 use super::rows::Blocks;
@@ -20,9 +22,15 @@ const FACTOR_POWER: f64 = -0.25;
 /// Clusters, the walk between them, and the factor that turns walks to coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WalkFrame {
+    clusters: Vec<u32>,
+    walk: Arc<ClusterWalk>,
+}
+
+/// All of a frame that does not depend on single nodes.
+#[derive(Debug, PartialEq)]
+struct ClusterWalk {
     window: usize,
     shift: f64,
-    clusters: Vec<u32>,
     volumes: Vec<f64>,
     transitions: Matrix<f32>,
     factor: Matrix<f32>,
@@ -71,7 +79,8 @@ impl WalkFrame {
         check_cancelled(progress)?;
         let logs = log_matrix(walks, &chance_scales(&volumes, window, shift));
         let factor = mixed(&scaled_eigenvectors(&logs, dim, FACTOR_POWER, seed, progress)?, seed);
-        Ok(Self { window, shift, clusters, volumes, transitions, factor, sums })
+        let walk = Arc::new(ClusterWalk { window, shift, volumes, transitions, factor, sums });
+        Ok(Self { clusters, walk })
     }
 
     /// The frame from its parts, as they were written.
@@ -89,24 +98,34 @@ impl WalkFrame {
         let num_clusters = volumes.len();
         let fits = transitions.num_rows() == num_clusters
             && transitions.num_columns() == num_clusters
-            && factor.num_rows() == num_clusters
-            && clusters.iter().all(|&cluster| (cluster as usize) < num_clusters);
+            && factor.num_rows() == num_clusters;
         if !fits {
-            let found = format!("a walk frame whose parts do not fit its {num_clusters} clusters");
-            return Err(EmbedError::Setting { key: "frame", found, needed: "one frame, unchanged" });
+            return Err(misfit(num_clusters));
         }
         let (sums, _) = walk_sums(&transitions, window);
-        Ok(Self { window, shift, clusters, volumes, transitions, factor, sums })
+        let walk = ClusterWalk { window, shift, volumes, transitions, factor, sums };
+        Self { clusters: Vec::new(), walk: Arc::new(walk) }.for_nodes(clusters)
+    }
+
+    /// The same frame for other nodes of the same graph: those whose clusters these are.
+    ///
+    /// # Errors
+    /// [`EmbedError::Setting`] if there is no such cluster.
+    pub fn for_nodes(&self, clusters: Vec<u32>) -> Result<Self, EmbedError> {
+        match clusters.iter().all(|&cluster| (cluster as usize) < self.num_clusters()) {
+            true => Ok(Self { clusters, walk: Arc::clone(&self.walk) }),
+            false => Err(misfit(self.num_clusters())),
+        }
     }
 
     /// The number of steps of a walk.
     pub fn window(&self) -> usize {
-        self.window
+        self.walk.window
     }
 
     /// How much likelier than so many times chance a meeting must be to count.
     pub fn shift(&self) -> f64 {
-        self.shift
+        self.walk.shift
     }
 
     /// The cluster of each node of the graph.
@@ -116,27 +135,27 @@ impl WalkFrame {
 
     /// The summed degrees of each cluster.
     pub fn volumes(&self) -> &[f64] {
-        &self.volumes
+        &self.walk.volumes
     }
 
     /// The probability of a step from each cluster to each.
     pub fn transitions(&self) -> &Matrix<f32> {
-        &self.transitions
+        &self.walk.transitions
     }
 
     /// What turns log ratios, one for each cluster, into coordinates.
     pub fn factor(&self) -> &Matrix<f32> {
-        &self.factor
+        &self.walk.factor
     }
 
     /// The number of clusters.
     pub fn num_clusters(&self) -> usize {
-        self.volumes.len()
+        self.walk.volumes.len()
     }
 
     /// The number of coordinates.
     pub fn dim(&self) -> usize {
-        self.factor.num_columns()
+        self.walk.factor.num_columns()
     }
 
     /// About how many bytes the frame takes while it is used.
@@ -151,10 +170,15 @@ impl WalkFrame {
 
     /// `W_step = P^0 + .. + P^step`.
     pub(super) fn sum(&self, step: usize) -> &Blocks {
-        &self.sums[step]
+        &self.walk.sums[step]
     }
 
     pub(super) fn scales(&self) -> Vec<f32> {
-        chance_scales(&self.volumes, self.window, self.shift)
+        chance_scales(&self.walk.volumes, self.walk.window, self.walk.shift)
     }
+}
+
+fn misfit(num_clusters: usize) -> EmbedError {
+    let found = format!("a walk frame whose parts do not fit its {num_clusters} clusters");
+    EmbedError::Setting { key: "frame", found, needed: "one frame, unchanged" }
 }
