@@ -9,7 +9,7 @@
 
 The stages are functions, in the order of the data: `read_graph`, `partition`, `make_patches`,
 `embed_patches`, `align`, `evaluate`. `AlignmentProblem` and `WeightedAlignmentProblem` stitch
-patches that were embedded elsewhere.
+patches that were embedded elsewhere. `local2global.federated` is for sites that keep their graphs.
 """
 
 from ._native import __version__
@@ -21,6 +21,7 @@ from .errors import (
     EmbedError,
     EvaluateError,
     FeatureError,
+    FederatedError,
     FileError,
     GraphError,
     HoldOutError,
@@ -50,6 +51,7 @@ __all__ = [
     "EvaluateError",
     "Event",
     "FeatureError",
+    "FederatedError",
     "FileError",
     "Graph",
     "GraphError",

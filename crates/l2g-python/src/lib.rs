@@ -17,6 +17,8 @@ mod errors;
 
 mod evaluate;
 
+mod federated;
+
 mod graph;
 
 mod json;
@@ -48,6 +50,7 @@ mod _native {
         command_line::main,
         embed::embed_patches,
         evaluate::{evaluate, link_auc},
+        federated::{Frame, Secret, Share, align_shares, join_coordinates, share_coordinates, share_ids},
         graph::Graph,
         partition::partition,
         patch::{Patches, make_patches},
