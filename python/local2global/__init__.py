@@ -11,6 +11,7 @@ The stages are functions, in the order of the data: `read_graph`, `partition`, `
 `embed_patches`, `align`, `evaluate`. `AlignmentProblem` and `WeightedAlignmentProblem` stitch
 patches that were embedded elsewhere; `local2global.cluster.embed` trains patches on the
 workers of Dask, Ray, Slurm or a pool of processes.
+`local2global.federated` is for sites that keep their graphs.
 """
 
 from ._native import __version__
@@ -24,6 +25,7 @@ from .errors import (
     EmbedError,
     EvaluateError,
     FeatureError,
+    FederatedError,
     FileError,
     GraphError,
     HoldOutError,
@@ -57,6 +59,7 @@ __all__ = [
     "EvaluateError",
     "Event",
     "FeatureError",
+    "FederatedError",
     "FileError",
     "Graph",
     "GraphError",

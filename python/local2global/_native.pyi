@@ -10,15 +10,20 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Alignment",
+    "Frame",
     "Graph",
     "PatchJobs",
     "Patches",
     "RunFolder",
+    "Secret",
     "Settings",
+    "Share",
     "__version__",
     "align",
+    "align_shares",
     "embed_patches",
     "evaluate",
+    "join_coordinates",
     "link_auc",
     "main",
     "make_patches",
@@ -30,6 +35,8 @@ __all__ = [
     "read_coordinates",
     "read_record",
     "run",
+    "share_coordinates",
+    "share_ids",
     "write_coordinates",
 ]
 
@@ -204,6 +211,55 @@ class Alignment:
         threads: Optional[int] = None,
         progress: Optional[_Report] = None,
     ) -> float: ...
+
+_NamedIds = tuple[str, list[str]]
+
+@final
+class Share:
+    @staticmethod
+    def load(folder: _Path) -> Share: ...
+    def save(self, folder: _Path) -> None: ...
+    def record(self) -> dict[str, Any]: ...
+    @property
+    def ids(self) -> NDArray[np.uint8]: ...
+    @property
+    def coordinates(self) -> NDArray[np.float64]: ...
+
+@final
+class Secret:
+    @staticmethod
+    def load(path: _Path) -> Secret: ...
+    def save(self, path: _Path) -> None: ...
+    @property
+    def site(self) -> str: ...
+
+@final
+class Frame:
+    @staticmethod
+    def load(folder: _Path) -> Frame: ...
+    def save(self, folder: _Path) -> None: ...
+    def record(self) -> dict[str, Any]: ...
+    def diagnostics(self) -> dict[str, Any]: ...
+    def add(self, shares: list[Share], site: str) -> Frame: ...
+
+def share_ids(site: str, ids: list[str], key: bytes) -> Share: ...
+def share_coordinates(
+    site: _NamedIds,
+    coordinates: _Coordinates,
+    key: bytes,
+    others: tuple[list[Share], list[str]],
+    privacy: Optional[tuple[float, float, float]] = None,
+    secret: Optional[Secret] = None,
+) -> tuple[Share, Secret]: ...
+def align_shares(
+    shares: list[Share],
+    settings: Settings,
+    threads: Optional[int] = None,
+    progress: Optional[_Report] = None,
+) -> Frame: ...
+def join_coordinates(
+    site: _NamedIds, coordinates: _Coordinates, secret: Secret, frame: Frame
+) -> NDArray[np.float64]: ...
 
 @final
 class RunFolder:

@@ -22,6 +22,7 @@ __all__ = [
     "EmbedError",
     "EvaluateError",
     "FeatureError",
+    "FederatedError",
     "FileError",
     "GraphError",
     "HoldOutError",
@@ -55,6 +56,10 @@ class GraphError(Local2GlobalError, ValueError):
 
 class FeatureError(Local2GlobalError, ValueError):
     """Arrays are not features."""
+
+
+class FederatedError(Local2GlobalError, ValueError):
+    """A share could not be made, aligned or joined."""
 
 
 class HoldOutError(Local2GlobalError, ValueError):

@@ -354,3 +354,41 @@ fn ten_sites_of_cora_get_what_open_data_would_give() {
     let difference = distance_up_to_rigid_motion(&sums, &open, 16);
     assert!(difference < 1e-6, "{difference}");
 }
+
+/// Two sites that share no node are aligned through a public part of the graph that both read.
+#[test]
+fn sites_without_common_nodes_meet_through_a_public_reference_set() {
+    let folder = &Folder::new();
+    folder.put("key", "a key that all sites have agreed on\n");
+    // Rings in which every node knows the next four; the public ring is joined to both.
+    let ring = |first: u64, count: u64| {
+        let near = (0..count).flat_map(move |node| (1..5).map(move |step| (node, (node + step) % count)));
+        near.map(move |(a, b)| format!("{} {}\n", first + a, first + b)).collect::<String>()
+    };
+    let ties = |first: u64| {
+        (0..30).map(|node| format!("{} {}\n", first + 2 * node, 1000 + node)).collect::<String>()
+    };
+    folder.put("north.txt", &(ring(0, 80) + &ties(0)));
+    folder.put("south.txt", &(ring(100, 80) + &ties(100)));
+    folder.put("public.txt", &ring(1000, 60));
+    folder.put("ids.txt", &(1000..1060).map(|id| format!("{id}\n")).collect::<String>());
+    for site in ["north", "south"] {
+        let graph = format!("{site}.txt");
+        let settings =
+            ["--set", "embed.method=spectral", "--set", "embed.dim=4", "--set", "partition.clusters=2"];
+        let arguments = ["run", &graph, "--reference", "public.txt", "--out", site, "--json", "--quiet"];
+        let found = folder.json(&[&arguments[..], &settings].concat());
+        assert_eq!(found["nodes"], 140, "{found}");
+        let out = format!("shares/{site}");
+        let share =
+            ["share", site, "--name", site, "--key", "key", "--with", "ids.txt", "--out", &out, "--json"];
+        let record = folder.json(&share);
+        assert_eq!((&record["nodes"], &record["site_nodes"]), (&60.into(), &140.into()));
+    }
+    let found = folder.json(&["align", "--shares", "shares", "--out", "frame", "--json"]);
+    assert_eq!(found["patch_edges"], 1);
+    let joined =
+        folder.json(&["join", "north", "--name", "north", "--frame", "frame", "--out", "joined", "--json"]);
+    assert_eq!((&joined["nodes"], &joined["shared"]), (&140.into(), &60.into()));
+    assert!(folder.join("joined/ids.npy").exists() && folder.join("north/secret.npz").exists());
+}

@@ -12,6 +12,7 @@ use local2global::config::ConfigError;
 use local2global::embed::EmbedError;
 use local2global::embed::bundle::BundleError;
 use local2global::evaluate::EvaluateError;
+use local2global::federated::FederatedError;
 use local2global::graph::GraphError;
 use local2global::graph::features::FeatureError;
 use local2global::graph::held_out::HoldOutError;
@@ -33,6 +34,7 @@ pub(crate) mod class {
     pyo3::import_exception!(local2global.errors, EmbedError);
     pyo3::import_exception!(local2global.errors, EvaluateError);
     pyo3::import_exception!(local2global.errors, FeatureError);
+    pyo3::import_exception!(local2global.errors, FederatedError);
     pyo3::import_exception!(local2global.errors, FileError);
     pyo3::import_exception!(local2global.errors, GraphError);
     pyo3::import_exception!(local2global.errors, HoldOutError);
@@ -88,6 +90,7 @@ raise_by_name! {
     EmbedError passes on File, Graph;
     EvaluateError passes on File, Store;
     FeatureError;
+    FederatedError passes on File, Align, AlignFiles, Run;
     FileError;
     GraphError;
     HoldOutError;

@@ -19,6 +19,8 @@ mod errors;
 
 mod evaluate;
 
+mod federated;
+
 mod graph;
 
 mod json;
@@ -53,6 +55,7 @@ mod _native {
         command_line::main,
         embed::embed_patches,
         evaluate::{evaluate, link_auc},
+        federated::{Frame, Secret, Share, align_shares, join_coordinates, share_coordinates, share_ids},
         graph::Graph,
         near::{nearest_to_rows, nearest_to_vectors},
         partition::partition,

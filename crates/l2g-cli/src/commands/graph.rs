@@ -31,6 +31,11 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
 
+    /// A public part of the graph that every federated site reads along with its own: nodes and edges under the
+    /// ids of all sites; its features stand in the table of `--features`
+    #[arg(long, value_name = "FILE")]
+    reference: Option<String>,
+
     /// The format of GRAPH, where its name does not tell
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatArg>,
@@ -138,7 +143,9 @@ impl InputArgs {
     /// The settings of the graph stage, flags included.
     pub(crate) fn settings(&self, graph: &GraphInput, context: &Context) -> GraphConfig {
         let mut config = context.config.graph.clone();
-        config.input = Some(graph.clone());
+        let known = graph.names();
+        let reference = self.reference.iter().filter(|file| !known.contains(file));
+        config.input = Some(known.iter().chain(reference).cloned().collect::<Vec<_>>().into());
         config.format = self.format.map(Into::into).or(config.format);
         config.columns = self.columns.clone().or(config.columns);
         config.delimiter = self.delimiter.or(config.delimiter);

@@ -7,7 +7,8 @@ use super::share::digest_of_ids;
 use super::{BlindedId, FederatedError, Share, Shares, words};
 use crate::align::update::{Update, update};
 use crate::align::{
-    AlignConfig, AlignMethod, Diagnostics, Transforms, align, diagnose, diagnose_updated, restored,
+    AlignConfig, AlignError, AlignMethod, Diagnostics, LocalPatch, Transforms, align, diagnose,
+    diagnose_updated, restored,
 };
 use crate::progress::Progress;
 use crate::seed::Seed;
@@ -74,7 +75,8 @@ impl Frame {
         }
         shares.check_round()?;
         let (ids, patches) = shares.patches()?;
-        let alignment = align(&patches, None, config, seed, progress)?;
+        let mut alignment = align(&patches, None, config, seed, progress)?;
+        put_origin_at_centre(&patches, &mut alignment.transforms)?;
         let diagnostics = diagnose(&patches, &alignment, config)?;
         let record = FrameRecord::new(shares, &ids, Vec::new());
         let trust = alignment.solution.patch_trust;
@@ -147,6 +149,26 @@ impl Frame {
     }
 }
 
+/// Shifts all patches alike, so that the mean of all shared rows is the origin. Where secrets had put it
+/// says nothing, and inner products depend on it.
+fn put_origin_at_centre(patches: &[LocalPatch], transforms: &mut Transforms) -> Result<(), AlignError> {
+    let (mut sum, mut count) = (vec![0.0; transforms.dim], 0);
+    for (index, patch) in patches.iter().enumerate() {
+        let mut rows = Vec::with_capacity(patch.num_nodes() * transforms.dim);
+        (0..patch.num_nodes()).try_for_each(|row| patch.push_row(row, &mut rows))?;
+        let mut moved = vec![0.0; rows.len()];
+        transforms.apply(index, &rows, &mut moved);
+        for row in moved.chunks_exact(transforms.dim) {
+            sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        }
+        count += patch.num_nodes();
+    }
+    for translation in transforms.translations.chunks_exact_mut(sum.len()) {
+        translation.iter_mut().zip(&sum).for_each(|(value, sum)| *value -= sum / count as f64);
+    }
+    Ok(())
+}
+
 impl FrameRecord {
     fn new(shares: &Shares, ids: &[BlindedId], mut ids_digests: Vec<String>) -> Self {
         let first = &shares.all()[0].record;
@@ -187,7 +209,7 @@ impl FrameRecord {
 mod tests {
     use super::*;
     use crate::align::synthetic::{KnownPatches, PatchLayout, SyntheticPatches, distance_up_to_rigid_motion};
-    use crate::align::{Coords, EdgeWeights, LocalPatch};
+    use crate::align::{Coords, EdgeWeights};
     use crate::federated::share::Shared;
     use crate::federated::{KeptSecret, Key, KnownIds, Secret, SiteRows, join, share_ids, share_rows};
     use crate::graph::NodeIds;
@@ -287,6 +309,9 @@ mod tests {
             let found = all_joined(&sites, shared, &aligned(&shares(shared)));
             let difference = distance_up_to_rigid_motion(&found, &open, 6);
             assert!(difference < 1e-6, "{difference}");
+            // All nodes are shared here, so their mean is the origin.
+            let mean = |k: usize| found[k..].iter().step_by(6).sum::<f64>() / (found.len() / 6) as f64;
+            assert!((0..6).all(|k| mean(k).abs() < 1e-9), "{:?}", [0, 1, 2, 3, 4, 5].map(mean));
         }
         for (first, second) in first.iter().zip(&second) {
             let pairs = first.share.coords.iter().zip(&second.share.coords);

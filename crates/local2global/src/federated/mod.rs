@@ -15,6 +15,7 @@
 //! where its rows lay. Distances between shared rows stay what they were; noise of the Gaussian
 //! mechanism blurs them, if it is asked for.
 //!
+//! The origin of the frame is the mean of all shared rows: where secrets had put it says nothing.
 //! A site that comes later is put into the finished frame without moving the others. Sites and
 //! coordinator are assumed to keep to the protocol, and to be curious. `docs/federated.md` says what
 //! they can learn.
