@@ -77,7 +77,9 @@ class Map_ {
     $("reset").onclick = () => plot.home();
     $("search").oninput = () => this.suggest();
     $("search").onchange = () => this.find();
-    $("search").onkeydown = (event) => event.key === "Enter" && this.find();
+    $("search").onkeydown = (event) => {
+      if (event.key === "Enter") this.find();
+    };
   }
 
   setLasso(on) {
@@ -228,7 +230,9 @@ class Map_ {
     };
     canvas.onpointerup = end;
     canvas.onpointercancel = end;
-    canvas.onpointerleave = () => !pointers.size && this.marked < 0 && this.hideTip();
+    canvas.onpointerleave = () => {
+      if (!pointers.size && this.marked < 0) this.hideTip();
+    };
     canvas.ondblclick = (event) => plot.zoomAt(2, ...place(event));
   }
 
@@ -330,7 +334,9 @@ class Map_ {
     const details = make("details"), text = make("textarea", "", { readOnly: true, rows: 6 });
     text.setAttribute("aria-label", "ids of the selected nodes");
     details.append(make("summary", "Their ids"), text);
-    details.ontoggle = () => details.open && !text.value && (text.value = nodes.map((node) => this.data.id(node)).join("\n"));
+    details.ontoggle = () => {
+      if (details.open && !text.value) text.value = nodes.map((node) => this.data.id(node)).join("\n");
+    };
     told.append(details);
   }
 
