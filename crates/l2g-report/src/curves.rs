@@ -25,7 +25,7 @@ pub(crate) fn section(story: &Story) -> String {
     if let Some(chart) = all_curves(training) {
         put!(
             html,
-            "<figure>{chart}<figcaption>The loss of {} patches over the epochs; the darker curve is the patch \
+            "<figure>{chart}<figcaption>The loss of {} patches over the epochs; the red curve is the patch \
              with the lowest AUC.</figcaption></figure>",
             grouped(training.len())
         );

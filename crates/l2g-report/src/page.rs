@@ -21,8 +21,8 @@ const SCRIPT: &str =
 /// The map in the page before the script has drawn it.
 const MAP: &str = include_str!("page/map.html");
 
-/// The most bytes of packed columns: what does not fit is left out, and said.
-const MOST_BYTES: usize = 11_400_000;
+/// The most bytes of a page: packed columns that do not fit are left out, and named.
+const MOST_BYTES: usize = 11_990_000;
 
 /// Above so many nodes points have fewer bits.
 const MANY: usize = 250_000;
@@ -33,21 +33,23 @@ const LARGEST_INTEGER: u64 = (1 << 53) - 1;
 /// The page of a run.
 pub(crate) fn of_run(story: &Story, nodes: &Nodes) -> String {
     let name = escaped(&story.name);
-    let mut body = format!("<header><h1>{name}</h1>{}</header>\n<main>\n", sections::figures(story));
-    put!(
-        body,
-        "<section id=map aria-labelledby=map-title><h2 id=map-title>Map</h2>\n{}</section>\n",
-        map(nodes)
-    );
+    let mut sections = String::new();
     let mut section = |id: &str, title: &str, content: &str| {
-        put!(body, "<section id={id}><h2>{title}</h2>\n{content}\n</section>\n");
+        put!(sections, "<section id={id}><h2>{title}</h2>\n{content}\n</section>\n");
     };
     section("scores", "How good it is", &sections::scores(story));
     section("patches", "Patches", &patches::section(story, nodes));
     section("copies", "Agreement of copies", &sections::agreement(story, nodes));
     section("training", "Training", &curves::section(story));
     section("done", "What was done", &sections::done(story));
-    body.push_str("</main>\n");
+    let mut body = format!("<header><h1>{name}</h1>{}</header>\n<main>\n", sections::figures(story));
+    let room = MOST_BYTES.saturating_sub(body.len() + sections.len() + SCRIPT.len() + STYLE.len());
+    put!(
+        body,
+        "<section id=map aria-labelledby=map-title><h2 id=map-title>Map</h2>\n{}</section>\n",
+        map(nodes, room)
+    );
+    put!(body, "{sections}</main>\n");
     whole(&format!("{name} – local2global"), &body, Some(SCRIPT))
 }
 
@@ -74,9 +76,10 @@ fn whole(title: &str, body: &str, script: Option<&str>) -> String {
     )
 }
 
-/// The map: controls, a static picture, and the data of the script.
-fn map(nodes: &Nodes) -> String {
-    let Columns { meta, elements } = Columns::of(nodes);
+/// The map: controls, a static picture, and the data of the script, in so many bytes at most.
+fn map(nodes: &Nodes, room: usize) -> String {
+    let picture = picture::map(nodes, picture::Colours::Page);
+    let Columns { meta, elements } = Columns::of(nodes, room.saturating_sub(picture.len() + MAP.len()));
     let sample = match nodes.shown.len() < nodes.num_nodes {
         true => format!(
             "<p class=note>A sample of {} of {} nodes is shown, of every patch its share.</p>",
@@ -85,7 +88,6 @@ fn map(nodes: &Nodes) -> String {
         ),
         false => String::new(),
     };
-    let picture = picture::map(nodes, picture::Colours::Page);
     let meta = html::json(&meta);
     MAP.replace("{picture}", &picture)
         + &sample
@@ -99,7 +101,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(nodes: &Nodes) -> Self {
+    fn of(nodes: &Nodes, room: usize) -> Self {
         let mut columns = Self {
             meta: json!({ "nodes": nodes.shown.len(), "method": nodes.method.name(), "palette": picture::PALETTE }),
             elements: String::new(),
@@ -107,7 +109,7 @@ impl Columns {
         let mut left_out: Vec<&str> = Vec::new();
         let mut add = |name: &'static str, told: Value, bytes: &[u8], columns: &mut Self| {
             let text = pack::packed(bytes);
-            if columns.elements.len() + text.len() > MOST_BYTES {
+            if columns.elements.len() + text.len() > room {
                 return left_out.push(name);
             }
             columns.meta[name] = told;
@@ -133,7 +135,7 @@ impl Columns {
         number("community", &nodes.communities, &mut columns);
         if let Some(spread) = &nodes.spread {
             let most = spread.iter().copied().fold(0.0_f32, f32::max).max(f32::MIN_POSITIVE);
-            let steps = if is_large { 31.0 } else { 255.0 };
+            let steps = if is_large { 15.0 } else { 255.0 };
             let values: Vec<u8> = spread.iter().map(|value| (value / most * steps).round() as u8).collect();
             add("spread", json!({ "most": most, "steps": steps }), &values, &mut columns);
         }

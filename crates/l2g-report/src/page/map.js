@@ -10,6 +10,7 @@ const KINDS = {
   degree: { name: "degree", logarithmic: true },
   spread: { name: "alignment spread" },
 };
+const LEFT_OUT = { no_trans: "unaligned embedding", full: "embedding of the whole graph", spread: "alignment spread", ids: "node ids" };
 // Viridis at seven places, its dark end a little lighter so that it can be seen on dark pages.
 const RAMP = [[84, 50, 140], [72, 84, 158], [52, 117, 157], [38, 150, 148], [71, 184, 118], [148, 211, 65], [250, 221, 37]];
 
@@ -47,7 +48,7 @@ class Map_ {
     this.colourBy($("colour").value);
     document.querySelector(".picture").classList.add("replaced");
     document.querySelector(".toolbar").hidden = false;
-    if (meta.left_out.length) this.say("Left out, to keep the page small: " + meta.left_out.join(", ") + ".");
+    if (meta.left_out.length) this.say("Left out, to keep the page small: " + meta.left_out.map((name) => LEFT_OUT[name] || name).join(", ") + ".");
   }
 
   say(text) {
@@ -77,7 +78,9 @@ class Map_ {
     $("reset").onclick = () => plot.home();
     $("search").oninput = () => this.suggest();
     $("search").onchange = () => this.find();
-    $("search").onkeydown = (event) => event.key === "Enter" && this.find();
+    $("search").onkeydown = (event) => {
+      if (event.key === "Enter") this.find();
+    };
   }
 
   setLasso(on) {
@@ -107,10 +110,14 @@ class Map_ {
     } else {
       const scale = kind.logarithmic ? (value) => Math.log1p(value) : (value) => value;
       let low = Infinity, high = -Infinity;
-      for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+      for (let node = 0; node < values.length; node++) {
+        low = Math.min(low, values[node]);
+        high = Math.max(high, values[node]);
+      }
       this.range = [low, high];
       const span = scale(high) - scale(low) || 1;
-      this.colourOf = (node) => ramp((scale(values[node]) - scale(low)) / span);
+      const colours = Array.from({ length: 256 }, (_, step) => ramp(step / 255));
+      this.colourOf = (node) => colours[Math.round((255 * (scale(values[node]) - scale(low))) / span)];
     }
     this.paint();
     this.showLegend();
@@ -122,11 +129,13 @@ class Map_ {
 
   paint() {
     const { colours, count } = this.plot;
-    for (let node = 0; node < count; node++) {
-      const [red, green, blue] = this.colourOf(node);
+    for (let node = 0, at = 0; node < count; node++) {
+      const colour = this.colourOf(node);
       const faint = !this.isShown(node) || (this.selected && !this.selected.has(node));
-      const alpha = faint ? 22 : this.selected ? 255 : 235;
-      colours.set([red, green, blue, alpha], 4 * node);
+      colours[at++] = colour[0];
+      colours[at++] = colour[1];
+      colours[at++] = colour[2];
+      colours[at++] = faint ? 22 : this.selected ? 255 : 235;
     }
     this.plot.recolour();
   }
@@ -136,11 +145,14 @@ class Map_ {
     return KINDS[key].named ? KINDS[key].name + " " + value : String(value);
   }
 
+  /** How many of some nodes, or of all, are in each group, the largest first. */
   counts(key, nodes) {
-    const counts = new Map();
     const values = this.data.columns[key];
-    for (const node of nodes) counts.set(values[node], (counts.get(values[node]) || 0) + 1);
-    return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    const counts = new Uint32Array(values.reduce((most, value) => Math.max(most, value), 0) + 1);
+    if (nodes) for (const node of nodes) counts[values[node]]++;
+    else for (let node = 0; node < values.length; node++) counts[values[node]]++;
+    const groups = Array.from(counts, (count, value) => [value, count]).filter(([, count]) => count);
+    return groups.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   }
 
   showLegend() {
@@ -156,8 +168,7 @@ class Map_ {
       legend.append(bar, ends);
       return;
     }
-    const nodes = { *[Symbol.iterator]() { for (let node = 0; node < this.count; node++) yield node; }, count: this.plot.count };
-    const groups = this.counts(key, nodes);
+    const groups = this.counts(key);
     const list = make("ul");
     for (const [value, count] of groups.slice(0, MOST_NAMED)) {
       const button = make("button", "", { type: "button", title: "show only these" });
@@ -228,7 +239,9 @@ class Map_ {
     };
     canvas.onpointerup = end;
     canvas.onpointercancel = end;
-    canvas.onpointerleave = () => !pointers.size && this.marked < 0 && this.hideTip();
+    canvas.onpointerleave = () => {
+      if (!pointers.size && this.marked < 0) this.hideTip();
+    };
     canvas.ondblclick = (event) => plot.zoomAt(2, ...place(event));
   }
 
@@ -330,7 +343,9 @@ class Map_ {
     const details = make("details"), text = make("textarea", "", { readOnly: true, rows: 6 });
     text.setAttribute("aria-label", "ids of the selected nodes");
     details.append(make("summary", "Their ids"), text);
-    details.ontoggle = () => details.open && !text.value && (text.value = nodes.map((node) => this.data.id(node)).join("\n"));
+    details.ontoggle = () => {
+      if (details.open && !text.value) text.value = nodes.map((node) => this.data.id(node)).join("\n");
+    };
     told.append(details);
   }
 
