@@ -79,10 +79,12 @@ fn a_file_of_ids_is_answered_line_by_line_and_a_pipe_as_it_comes() {
         .unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let mut questions = child.stdin.take().unwrap();
-    assert!(answers.next().unwrap().starts_with("query\t"));
     for node in [3, 90] {
         writeln!(questions, "n {node}").unwrap();
         questions.flush().unwrap();
+        if node == 3 {
+            assert!(answers.next().unwrap().starts_with("query\t"));
+        }
         // The answer is there before the next question.
         assert!(answers.next().unwrap().starts_with(&format!("n {node}\t1\tn ")));
     }

@@ -48,9 +48,11 @@ impl Pipeline<'_> {
     /// Why the graph would be read again.
     fn graph_reason(&self) -> Option<Reason> {
         let stamp = Stamp::finished(&self.run.graph());
-        let in_memory = stamp.filter(|stamp| stamp.inputs.files.contains_key(GRAPH_IN_MEMORY));
-        let inputs = match in_memory {
-            // It is not there any more to be compared.
+        // Without settings nobody knows what was asked for, as after `l2g graph` alone.
+        let is_unknown = !self.run.settings().exists();
+        let alone = stamp.filter(|stamp| is_unknown || stamp.inputs.files.contains_key(GRAPH_IN_MEMORY));
+        let inputs = match alone {
+            // What it was made from is not there any more to be compared.
             Some(stamp) => Ok(stamp.inputs),
             None => self.inputs(StageName::Graph),
         };
