@@ -11,27 +11,21 @@ use local2global::npy;
 use local2global::run_dir::{read_sealed_json, write_array, write_sealed_json};
 use serde_json::{Value, json};
 
-use common::{Folder, assert_refused, assert_same, prepared, run, stages, text};
+use common::{Folder, assert_refused, assert_same, copy_up_to_patches, prepared, run, stages, text};
 
-/// A run that has patches but no coordinates yet.
-fn patched(folder: &Folder, out: &str, more: &[&str]) {
-    let run = run(out, more);
-    let graph = [&["graph"], &run[1..2], &["--out"], &run[3..]].concat();
-    // `--out` is an option of `graph` alone; the other stages find the folder.
-    folder.json(&[&graph[..], &["--json", "--quiet"]].concat());
-    for stage in ["partition", "patch"] {
-        folder.json(&[&[stage, out], &run[4..], &["--json", "--quiet"]].concat());
-    }
+/// A run that was trained at home, and one that has patches but no coordinates yet.
+fn patched(folder: &Folder, run: &[&str]) {
+    stages(folder, run);
+    copy_up_to_patches(&folder.join("home"), &folder.join("away"));
 }
 
 /// Packs all patches of a run, trains every bundle, and takes the results back.
-fn around_the_world(folder: &Folder, out: &str, settings: &[&str]) -> Value {
-    let command = |words: &[&str]| folder.json(&[words, settings, &["--json", "--quiet"]].concat());
-    let bundled = command(&["bundle", out, "--out", "bundles", "--jobs", "3"]);
+fn around_the_world(folder: &Folder) -> Value {
+    let bundled = folder.json(&["bundle", "away", "--out", "bundles", "--jobs", "3", "--json", "--quiet"]);
     for job in bundled["jobs"].as_array().unwrap() {
         train(folder, job["file"].as_str().unwrap());
     }
-    command(&["collect", out, "results"])
+    folder.json(&["collect", "away", "results", "--json", "--quiet"])
 }
 
 /// Trains a bundle in a folder that has no run.
@@ -45,10 +39,6 @@ fn train(folder: &Folder, file: &str) {
     elsewhere.json(&arguments);
 }
 
-fn settings_of<'a>(method: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&common::FAST[..], &["--set", method], more].concat()
-}
-
 /// Every method without a program of the user gives the bytes that it gives at home, and a later run keeps
 /// what came back.
 #[test]
@@ -56,10 +46,8 @@ fn trained_elsewhere_the_bytes_are_the_same() {
     let methods = ["hops", "walks", "both", "vgae", "gae", "dgi", "spectral"];
     for method in methods.map(|method| format!("embed.method={method}")) {
         let folder = prepared();
-        let settings = settings_of(&method, &[]);
-        stages(&folder, &run("home", &["--set", &method]));
-        patched(&folder, "away", &["--set", &method]);
-        let collected = around_the_world(&folder, "away", &settings);
+        patched(&folder, &run("home", &["--set", &method]));
+        let collected = around_the_world(&folder);
         assert_eq!((&collected["missing"], &collected["refused"]), (&json!([]), &json!([])), "{method}");
         let found = stages(&folder, &run("away", &["--set", &method]));
         assert_eq!((&found["embed"][..], &found["patch"][..]), ("kept", "kept"), "{method}: {found:?}");
@@ -70,69 +58,44 @@ fn trained_elsewhere_the_bytes_are_the_same() {
 /// Edges that lead out of a patch, weights, directions and settings of single patches travel along.
 #[test]
 fn what_patches_read_of_the_graph_travels_along() {
-    let weighted = "0\t1\t2.5\n";
-    let folder = prepared();
     let mut random = 12345_u64;
     let mut next = |below: u64| {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (random >> 33) % below
     };
     let edges: String = (0..1500).map(|_| format!("{}\t{}\t{}.5\n", next(240), next(240), next(9))).collect();
-    folder.put("weighted.tsv", &(weighted.to_owned() + &edges));
-    for (number, more) in [
-        vec!["--set", "embed.method=walks"],
-        vec!["--set", "embed.method=walks", "--set", "embed.frame=none"],
-        vec!["--set", "embed.method=vgae", "--set", "graph.symmetrise=false"],
-        vec!["--set", "embed.method=walks", "--set", "graph.symmetrise=false"],
-        vec!["--set", "embed.method=vgae", "--set", "embed.patches.patch-00001.method=spectral"],
-        vec!["--set", "embed.method=vgae", "--set", "embed.patches.patch-00001.method=walks"],
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let (home, away) = (format!("home{number}"), format!("away{number}"));
-        let of_file = |out: &'_ str| {
-            [&["run", "weighted.tsv", "--out", out][..], &common::FAST, &more].concat().join("\n")
-        };
-        let home_run = of_file(&home);
-        let settings = [&common::FAST[..], &more].concat();
-        let graph = |out: &str| {
-            folder.json(
-                &[&["graph", "weighted.tsv", "--out", out][..], &settings, &["--json", "--quiet"]].concat(),
-            );
-            for stage in ["partition", "patch"] {
-                folder.json(&[&[stage, out][..], &settings, &["--json", "--quiet"]].concat());
-            }
-        };
-        graph(&away);
-        let home_words: Vec<&str> = home_run.split('\n').collect();
-        stages(&folder, &home_words);
-        let _ = fs::remove_dir_all(folder.join("results"));
-        let collected = around_the_world(&folder, &away, &settings);
+    for more in [
+        &["embed.method=walks"][..],
+        &["embed.method=walks", "embed.frame=none"],
+        &["embed.method=vgae", "graph.symmetrise=false"],
+        &["embed.method=walks", "graph.symmetrise=false"],
+        &["embed.method=vgae", "embed.patches.patch-00001.method=spectral"],
+        &["embed.method=vgae", "embed.patches.patch-00001.method=walks"],
+    ] {
+        let folder = Folder::new();
+        folder.put("weighted.tsv", &edges);
+        let settings = more.iter().flat_map(|&pair| ["--set", pair]);
+        let words = ["run", "weighted.tsv", "--out", "home"].into_iter().chain(common::FAST);
+        patched(&folder, &words.chain(settings).collect::<Vec<_>>());
+        let collected = around_the_world(&folder);
         assert_eq!(collected["missing"], json!([]), "{more:?}: {collected}");
-        for patch in 0..2 {
-            let bytes =
-                |run: &str| fs::read(folder.join(run).join(format!("4-embeddings/patch-0000{patch}.npy")));
-            assert_eq!(bytes(&home).unwrap(), bytes(&away).unwrap(), "{more:?}, patch {patch}");
-        }
+        let trained = |run: &str| common::results(&folder.join(run).join("4-embeddings"));
+        assert!(trained("home") == trained("away") && trained("home").len() > 1, "{more:?}");
     }
 }
 
-/// A run of spectral patches with results of all of them.
+/// A run with results of all its patches, and one that was trained at home.
 struct Returned {
     folder: Folder,
-    settings: Vec<&'static str>,
 }
 
 impl Returned {
     fn new() -> Self {
         let folder = prepared();
-        let settings = settings_of("embed.method=spectral", &[]);
-        patched(&folder, "run", &["--set", "embed.method=spectral"]);
-        let command = [&["bundle", "run", "--out", "bundles", "--jobs", "1"], &settings[..]].concat();
-        folder.json(&[&command[..], &["--json", "--quiet"]].concat());
+        patched(&folder, &run("home", &["--set", "embed.method=spectral"]));
+        folder.json(&["bundle", "away", "--out", "bundles", "--jobs", "1", "--json", "--quiet"]);
         train(&folder, "job-00000.l2g");
-        Self { folder, settings }
+        Self { folder }
     }
 
     fn result(&self, name: &str) -> PathBuf {
@@ -140,8 +103,7 @@ impl Returned {
     }
 
     fn collect(&self) -> Value {
-        let words = [&["collect", "run", "results"], &self.settings[..], &["--json", "--quiet"]].concat();
-        self.folder.json(&words)
+        self.folder.json(&["collect", "away", "results", "--json", "--quiet"])
     }
 
     /// Changes the record of patch 1, which then says so with a seal.
@@ -149,6 +111,7 @@ impl Returned {
         let path = self.result("patch-00001.json");
         let mut record: Value = read_sealed_json(&path).unwrap();
         change(&mut record);
+        record.as_object_mut().unwrap().remove("schema");
         write_sealed_json(&path, &record).unwrap();
     }
 }
@@ -211,7 +174,7 @@ fn results_that_are_not_what_they_should_be_are_left_out() {
         let refused = collected["refused"].as_array().unwrap();
         let problem = refused[0]["problem"].as_str().unwrap();
         assert!(refused.len() == 1 && problem.contains(told), "`{told}` is not in {problem}");
-        assert!(!returned.folder.join("run/4-embeddings/patch-00001.npy").exists(), "{told}");
+        assert!(!returned.folder.join("away/4-embeddings/patch-00001.npy").exists(), "{told}");
     }
     let returned = Returned::new();
     let array = npy::read::<f32>(&returned.result("patch-00001.npy")).unwrap();
@@ -232,12 +195,10 @@ fn results_may_come_twice_and_the_rest_is_trained_at_home() {
     assert_eq!(first["missing"], json!([2]));
     assert_eq!(returned.collect()["kept"], first["taken"]);
     // Only what is missing is packed again.
-    let command =
-        [&["bundle", "run", "--out", "bundles"], &returned.settings[..], &["--json", "--quiet"]].concat();
-    let again = folder.json(&command);
+    let again = folder.json(&["bundle", "away", "--out", "bundles", "--json", "--quiet"]);
     assert_eq!((&again["patches"], &again["jobs"][0]["patches"]), (&json!(1), &json!([2])));
     assert_eq!(fs::read_dir(folder.join("bundles")).unwrap().count(), 2);
-    let found = stages(folder, &run("run", &["--set", "embed.method=spectral"]));
+    let found = stages(folder, &run("away", &["--set", "embed.method=spectral"]));
     assert!(found["embed"].contains("patches were there"), "{found:?}");
 }
 
@@ -260,16 +221,16 @@ fn a_bundle_that_is_none_is_refused_in_one_sentence() {
     fs::remove_file(&bundle).unwrap();
     assert_refused(&embed(), &["could not read `bundles/job-00000.l2g`"]);
     assert!(missing(&folder.join("there")));
-    let nothing = folder.l2g(&["collect", "run", "bundles", "--quiet"]);
+    let nothing = folder.l2g(&["collect", "away", "bundles", "--quiet"]);
     assert_refused(&nothing, &["there are no results in `bundles`"]);
 }
 
 #[test]
 fn what_cannot_be_bundled_is_refused() {
     let folder = prepared();
-    patched(&folder, "run", &[]);
+    patched(&folder, &run("home", &["--set", "embed.method=spectral"]));
     let bundle =
-        |more: &[&str]| folder.l2g(&[&["bundle", "run", "--out", "bundles", "--quiet"], more].concat());
+        |more: &[&str]| folder.l2g(&[&["bundle", "away", "--out", "bundles", "--quiet"], more].concat());
     let given = bundle(&["--method", "given", "--set", "embed.coordinates=there"]);
     assert_refused(&given, &["method `given` needs programs or files of this machine"]);
     assert_refused(&bundle(&["--only", "99"]), &["there is no patch 99"]);

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{Folder, assert_same, prepared, result, run, stages, text};
+use common::{Folder, assert_same, copy_up_to_patches, prepared, result, run, stages, text};
 
 const METHOD: [&str; 2] = ["--set", "embed.method=spectral"];
 
@@ -17,17 +17,13 @@ const METHOD: [&str; 2] = ["--set", "embed.method=spectral"];
 fn patched() -> Folder {
     let folder = prepared();
     stages(&folder, &run("home", &METHOD));
-    let settings = [&common::FAST[..], &METHOD].concat();
-    let command = |words: &[&str]| folder.json(&[words, &settings, &["--json", "--quiet"]].concat());
-    command(&["graph", "graph.npz", "--out", "it's away"]);
-    command(&["partition", "it's away"]);
-    command(&["patch", "it's away"]);
+    copy_up_to_patches(&folder.join("home"), &folder.join("it's away"));
     folder
 }
 
 fn script(folder: &Folder, engine: &str, more: &[&str]) -> String {
     let words = ["cluster", "script", "it's away", "--for", engine, "--jobs", "3", "--quiet"];
-    let output = folder.l2g(&[&words[..], &common::FAST, &METHOD, more].concat());
+    let output = folder.l2g(&[&words[..], &METHOD, &["--seed", "3"], more].concat());
     assert!(output.status.success(), "{}", text(&output));
     result(&output)
 }

@@ -144,6 +144,20 @@ pub(crate) fn stages(folder: &Path, arguments: &[&str]) -> BTreeMap<String, Stri
     stages.collect()
 }
 
+/// A copy of a run that has settings, graph and patches, and nothing that comes after them.
+pub(crate) fn copy_up_to_patches(run: &Path, copy: &Path) {
+    let is_later = |name: &str| ["4-embeddings", "5-alignment", "6-evaluation"].contains(&name);
+    fs::create_dir(copy).unwrap();
+    for entry in fs::read_dir(run).unwrap().map(Result::unwrap) {
+        let (path, target) = (entry.path(), copy.join(entry.file_name()));
+        if path.is_dir() && !is_later(entry.file_name().to_str().unwrap()) {
+            copy_up_to_patches(&path, &target);
+        } else if path.is_file() {
+            fs::copy(path, target).unwrap();
+        }
+    }
+}
+
 /// The bytes of everything that must not differ between runs: arrays and scores.
 pub(crate) fn results(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();

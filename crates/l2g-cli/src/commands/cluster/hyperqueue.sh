@@ -14,12 +14,7 @@ RUN={RUN}
 FOLDER={FOLDER}
 
 mkdir -p "$FOLDER/logs" "$FOLDER/results"
-"$L2G" bundle "$RUN" --out "$FOLDER/bundles" --jobs {JOBS}{SETTINGS}
-count=$(find "$FOLDER/bundles" -name 'job-*.l2g' | wc -l)
-if [ "$count" = 0 ]; then
-    echo "all patches are there already"
-    exit
-fi
+{PACK}
 # HQ_TASK_ID is the number of the task; tasks of a lost worker are started again.
 # shellcheck disable=SC2016  # the shell of the task expands these
 hq submit --wait --array "0-$((count - 1))" --name l2g --cpus {THREADS} --crash-limit 4 \

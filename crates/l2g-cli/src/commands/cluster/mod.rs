@@ -126,7 +126,9 @@ fn script(args: &ScriptArgs, figures: &Figures, context: &Context) -> anyhow::Re
     };
     let settings = args.method.words().into_iter().chain(context.repeated());
     let settings: String = settings.map(|word| format!(" {}", quoted(&word))).collect();
-    let mut places = figures.places();
+    // What the scripts share comes first, since it has places of its own.
+    let mut places = vec![("PACK", include_str!("pack.sh").trim_end().to_owned())];
+    places.extend(figures.places());
     places.extend([
         ("RUN", quoted(&run)),
         ("FOLDER", quoted(&folder)),

@@ -15,18 +15,13 @@ RUN={RUN}
 FOLDER={FOLDER}
 
 mkdir -p "$FOLDER/results"
-"$L2G" bundle "$RUN" --out "$FOLDER/bundles" --jobs {JOBS}{SETTINGS}
-count=$(find "$FOLDER/bundles" -name 'job-*.l2g' | wc -l)
-if [ "$count" = 0 ]; then
-    echo "all patches are there already"
-    exit
-fi
+{PACK}
 
 train=("$L2G" embed --out "$FOLDER/results" --threads {THREADS} --quiet --bundle)
 if command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q '^GNU parallel'; then
     # Each job is tried three times; `--memfree` waits until there is memory for one more.
     find "$FOLDER/bundles" -name 'job-*.l2g' | sort |
-        parallel --retries 3 --memfree {MEGABYTES}M "${train[@]}" '{}' || failed=$?
+        parallel --quote --retries 3 --memfree {MEGABYTES}M "${train[@]}" '{}' || failed=$?
 else
     jobs=$(($(getconf _NPROCESSORS_ONLN) / {THREADS}))
     find "$FOLDER/bundles" -name 'job-*.l2g' -print0 | sort -z |

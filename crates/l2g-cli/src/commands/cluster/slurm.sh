@@ -29,12 +29,7 @@ if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
 fi
 
 mkdir -p "$FOLDER/logs" "$FOLDER/results"
-"$L2G" bundle "$RUN" --out "$FOLDER/bundles" --jobs {JOBS}{SETTINGS}
-count=$(find "$FOLDER/bundles" -name 'job-*.l2g' | wc -l)
-if [ "$count" = 0 ]; then
-    echo "all patches are there already"
-    exit
-fi
+{PACK}
 sbatch --wait --array="0-$((count - 1))" "$0" ||
     echo "some jobs failed; their logs are in $FOLDER/logs" >&2
 "$L2G" collect "$RUN" "$FOLDER/results"{SETTINGS}
