@@ -98,6 +98,8 @@ fn places_can_be_exported() {
     assert!(table.lines().next().unwrap().ends_with(",x7,x,y"), "{table}");
     assert!(table.lines().all(|line| line.split(',').count() == 11));
     folder.json(&[&export[..], &["--format", "parquet"]].concat());
+    let alone = folder.l2g(&["export", "run", "--layout", "pca", "--format", "csv"]);
+    assert_eq!(alone.status.code(), Some(2), "{}", text(&alone));
     let refused = folder.l2g(&[&export[..], &["--format", "word2vec"]].concat());
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused).contains("word2vec has no columns for a layout"), "{}", text(&refused));

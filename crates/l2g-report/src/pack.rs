@@ -25,9 +25,9 @@ pub(crate) fn points(points: &[Point], square: &Square, bits: u32) -> Vec<u8> {
     let cells = (1_u32 << bits) as f32;
     let mut bytes = Vec::with_capacity(points.len() * bits as usize / 4 + 8);
     let (mut held, mut count) = (0_u64, 0);
-    for point in points {
-        for axis in 0..2 {
-            let cell = ((point[axis] - square.corner[axis]) / square.size * cells).max(0.0) as u32;
+    for &point in points {
+        for along in square.within(point) {
+            let cell = (along * cells).max(0.0) as u32;
             held |= u64::from(cell.min((1 << bits) - 1)) << count;
             count += bits;
             while count >= 8 {

@@ -190,19 +190,15 @@ fn relaxed(mut places: Vec<[f64; 2]>, edges: &[[usize; 2]]) -> Vec<[f64; 2]> {
             for b in a + 1..count {
                 let apart = [places[a][0] - places[b][0], places[a][1] - places[b][1]];
                 let push = wanted * wanted / (apart[0] * apart[0] + apart[1] * apart[1]).max(1e-6);
-                for axis in 0..2 {
-                    forces[a][axis] += push * apart[axis];
-                    forces[b][axis] -= push * apart[axis];
-                }
+                add(&mut forces[a], push, apart);
+                add(&mut forces[b], -push, apart);
             }
         }
         for &[a, b] in edges {
             let apart = [places[a][0] - places[b][0], places[a][1] - places[b][1]];
             let pull = apart[0].hypot(apart[1]) / wanted;
-            for axis in 0..2 {
-                forces[a][axis] -= pull * apart[axis];
-                forces[b][axis] += pull * apart[axis];
-            }
+            add(&mut forces[a], -pull, apart);
+            add(&mut forces[b], pull, apart);
         }
         let longest = 0.1 * (1.0 - round as f64 / rounds as f64);
         for (place, force) in places.iter_mut().zip(forces) {
@@ -212,6 +208,10 @@ fn relaxed(mut places: Vec<[f64; 2]>, edges: &[[usize; 2]]) -> Vec<[f64; 2]> {
         }
     }
     places
+}
+
+fn add(force: &mut [f64; 2], factor: f64, along: [f64; 2]) {
+    force.iter_mut().zip(along).for_each(|(force, along)| *force += factor * along);
 }
 
 /// Scaled into the drawing.

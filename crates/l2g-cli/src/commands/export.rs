@@ -81,6 +81,11 @@ struct Record<'a> {
 pub(crate) fn execute(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     let run = RunDir::new(&args.run);
     let format = format(args)?;
+    if args.layout.is_given() && args.with.is_empty() {
+        anyhow::bail!(UsageError(
+            "`--layout` says how places are made; needed `--with layout` beside it".into()
+        ));
+    }
     let layout = (!args.with.is_empty()).then(|| args.layout.method());
     if args.out.as_deref().is_some_and(is_standard_output) {
         return stream(&run, format, layout, context);

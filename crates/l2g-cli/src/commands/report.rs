@@ -47,6 +47,10 @@ pub(crate) struct LayoutArgs {
 }
 
 impl LayoutArgs {
+    pub(crate) fn is_given(&self) -> bool {
+        self.layout.is_some()
+    }
+
     pub(crate) fn method(&self) -> LayoutMethod {
         self.layout.map_or(LayoutMethod::Auto, LayoutMethod::from)
     }
