@@ -31,6 +31,7 @@ from .errors import (
     PatchError,
     PipelineError,
     ReadError,
+    ReportError,
     StoreError,
 )
 from .estimator import Local2Global
@@ -38,6 +39,7 @@ from .graph import Graph
 from .inputs import read_graph
 from .patches import GraphPatch, Patches
 from .progress import Event
+from .report import Page, Picture
 from .stages import align, embed_patches, evaluate, make_patches, partition
 
 __all__ = [
@@ -59,12 +61,15 @@ __all__ = [
     "Local2Global",
     "Local2GlobalError",
     "Local2GlobalWarning",
+    "Page",
     "PartitionError",
     "Patch",
     "PatchError",
     "Patches",
+    "Picture",
     "PipelineError",
     "ReadError",
+    "ReportError",
     "StoreError",
     "WeightedAlignmentProblem",
     "__version__",

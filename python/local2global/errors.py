@@ -30,6 +30,7 @@ __all__ = [
     "PatchError",
     "PipelineError",
     "ReadError",
+    "ReportError",
     "StoreError",
 ]
 
@@ -44,6 +45,10 @@ class ConfigError(Local2GlobalError, ValueError):
 
 class ReadError(Local2GlobalError, ValueError):
     """A graph, its features or its labels could not be read."""
+
+
+class ReportError(Local2GlobalError, ValueError):
+    """A report could not be made."""
 
 
 class GraphError(Local2GlobalError, ValueError):
