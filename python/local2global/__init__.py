@@ -37,6 +37,7 @@ from .errors import (
     PatchError,
     PipelineError,
     ReadError,
+    ReportError,
     StoreError,
 )
 from .estimator import Local2Global
@@ -45,6 +46,7 @@ from .inputs import read_graph
 from .near import nearest
 from .patches import GraphPatch, Patches
 from .progress import Event
+from .report import Page, Picture
 from .stages import align, embed_patches, evaluate, make_patches, partition
 
 __all__ = [
@@ -70,12 +72,15 @@ __all__ = [
     "Local2GlobalError",
     "Local2GlobalWarning",
     "NearError",
+    "Page",
     "PartitionError",
     "Patch",
     "PatchError",
     "Patches",
+    "Picture",
     "PipelineError",
     "ReadError",
+    "ReportError",
     "StoreError",
     "WeightedAlignmentProblem",
     "__version__",

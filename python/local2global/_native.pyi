@@ -278,6 +278,20 @@ def patch_name(index: int) -> str: ...
 def write_coordinates(folder: _Path, name: str, rows: NDArray[np.float32], record: str) -> None: ...
 def read_coordinates(folder: _Path, name: str) -> NDArray[np.float32]: ...
 def read_record(folder: _Path, name: str) -> Optional[dict[str, Any]]: ...
+def report(
+    folder: _Path,
+    form: str,
+    layout: str,
+    threads: Optional[int] = None,
+    progress: Optional[_Report] = None,
+) -> str: ...
+def write_result(
+    folder: _Path,
+    graph: Graph,
+    embedding: NDArray[np.float32],
+    diagnostics: str,
+    patches: str,
+) -> None: ...
 def evaluate(
     graph: Graph,
     embeddings: list[tuple[str, NDArray[np.float32]]],

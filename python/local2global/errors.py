@@ -34,6 +34,7 @@ __all__ = [
     "PatchError",
     "PipelineError",
     "ReadError",
+    "ReportError",
     "StoreError",
 ]
 
@@ -48,6 +49,10 @@ class ConfigError(Local2GlobalError, ValueError):
 
 class ReadError(Local2GlobalError, ValueError):
     """A graph, its features or its labels could not be read."""
+
+
+class ReportError(Local2GlobalError, ValueError):
+    """A report could not be made."""
 
 
 class GraphError(Local2GlobalError, ValueError):

@@ -22,6 +22,7 @@ from .links import pairs_among
 from .near import nearest
 from .patches import GraphPatch
 from .progress import Progress, Report, reporting
+from .report import Page, Picture, result_folder
 from .scikit import estimator_tags, not_fitted
 from .settings import count_of, make_settings, merge, seed_of, threads_of
 from .stages import DEFAULT_DIM, evaluate
@@ -243,6 +244,22 @@ class Local2Global:
         names = self.nodes_[found]
         return (names[0], scores[0]) if single else (names, scores)
 
+    def report(self, layout: str = "auto") -> Page:
+        """Give the page of `l2g report`, which a notebook shows inline.
+
+        With `run_dir` it tells of everything in that folder; without, of what this object holds:
+        the map, the patches and how well they fit. `layout` is "umap", "pca", or "auto": the first
+        up to 200 000 nodes, else the second.
+        """
+        return Page(self._shown("page", layout))
+
+    def map(self, layout: str = "auto") -> Picture:
+        """Give a static picture of the nodes, which a notebook shows inline.
+
+        Of many nodes some thousand are drawn. `layout` is as in `report`.
+        """
+        return Picture(self._shown("picture", layout))
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give all parameters by name."""
         return {name: getattr(self, name) for name in _parameters()}
@@ -353,6 +370,23 @@ class Local2Global:
             return
         with tempfile.TemporaryDirectory(prefix="local2global-") as folder:
             yield Path(folder)
+
+    def _shown(self, form: str, layout: str) -> str:
+        """Give a page or a picture of the result."""
+        threads = threads_of(self.threads)
+        with self._result() as folder, reporting(self.progress) as progress:
+            return _native.report(folder, form, layout, threads, progress)
+
+    @contextmanager
+    def _result(self) -> Iterator[Path]:
+        """Give the run folder, or a temporary one with what is here."""
+        embedding = self.embedding_
+        if self.run_dir is not None and Path(self.run_dir).exists():
+            yield Path(self.run_dir)
+            return
+        found, patches = self.diagnostics_, self.report_["patch"]
+        with result_folder(self.graph_, embedding, found, patches) as folder:
+            yield folder
 
     def _read(self, folder: Path, stages: list[dict[str, Any]]) -> None:
         """Read what a run has left."""

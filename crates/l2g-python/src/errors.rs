@@ -7,6 +7,7 @@
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 
+use l2g_report::ReportError;
 use local2global::align::{AlignError, AlignFilesError};
 use local2global::config::ConfigError;
 use local2global::embed::EmbedError;
@@ -44,6 +45,7 @@ pub(crate) mod class {
     pyo3::import_exception!(local2global.errors, PatchError);
     pyo3::import_exception!(local2global.errors, PipelineError);
     pyo3::import_exception!(local2global.errors, ReadError);
+    pyo3::import_exception!(local2global.errors, ReportError);
     pyo3::import_exception!(local2global.errors, StoreError);
 }
 
@@ -99,6 +101,7 @@ raise_by_name! {
     PatchError passes on File;
     PipelineError passes on Graph, HoldOut, Store, Partition, Patch, Embed, Align, Evaluate, File;
     ReadError;
+    ReportError passes on File, Graph, Partition;
     StoreError passes on File;
 }
 

@@ -37,6 +37,8 @@ mod pickle;
 
 mod pipeline;
 
+mod report;
+
 mod run_folder;
 
 mod settings;
@@ -61,6 +63,7 @@ mod _native {
         partition::partition,
         patch::{Patches, make_patches},
         pipeline::run,
+        report::{report, write_result},
         run_folder::{RunFolder, patch_name, read_coordinates, read_record, write_coordinates},
         settings::Settings,
         work::panic_at_work,
