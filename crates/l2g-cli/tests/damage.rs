@@ -7,7 +7,7 @@
 //! belong to another program unless the stamp knows them, and are not touched then. So the record of a
 //! patch is deleted alone, and never together with a second damage that takes the stamp away. Afterwards
 //! the folder must hold the same files as one that nobody disturbed: arrays byte by byte, records and
-//! stamps but for the seconds they tell.
+//! stamps but for the seconds and the memory they tell.
 //!
 //! Cases are drawn from a seed; a failure names its case. There are 32 of them, or as many as
 //! `L2G_DAMAGES` says:
@@ -252,7 +252,7 @@ fn content(path: &Path) -> Content {
         return Content::Bytes(bytes);
     }
     let mut record: Value = serde_json::from_slice(&bytes).unwrap();
-    without_seconds(&mut record);
+    without_measurements(&mut record);
     if path.ends_with("stage.json") {
         // Records that tell seconds have digests that differ from run to run.
         for file in record["files"].as_array_mut().unwrap() {
@@ -265,14 +265,15 @@ fn content(path: &Path) -> Content {
     Content::Record(record)
 }
 
-fn without_seconds(value: &mut Value) {
+fn without_measurements(value: &mut Value) {
     match value {
         Value::Object(entries) => {
-            // The seal of a record covers its seconds too.
-            entries.retain(|key, _| !key.starts_with("seconds") && key != "seal");
-            entries.values_mut().for_each(without_seconds);
+            // The seal of a record covers its measurements too.
+            let is_measured = |key: &str| key.starts_with("seconds") || key == "peak_bytes";
+            entries.retain(|key, _| !is_measured(key) && key != "seal");
+            entries.values_mut().for_each(without_measurements);
         }
-        Value::Array(values) => values.iter_mut().for_each(without_seconds),
+        Value::Array(values) => values.iter_mut().for_each(without_measurements),
         _ => {}
     }
 }
