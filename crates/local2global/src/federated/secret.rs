@@ -79,8 +79,8 @@ impl Secret {
 
     /// A seal over this secret and the rows that were shared; it tells nothing about them.
     pub fn seal(&self, rows: &[f64]) -> String {
-        let [rotation, shift, rows] = [&self.motion.rotations, &self.motion.translations, rows]
-            .map(|values| bytemuck::cast_slice::<f64, u8>(values));
+        let [rotation, shift, rows] =
+            [&self.motion.rotations, &self.motion.translations, rows].map(bytemuck::cast_slice::<f64, u8>);
         hex(&keyed(&self.noise_key, &[b"local2global seal", rotation, shift, rows]))
     }
 }

@@ -51,10 +51,10 @@ impl Best {
     pub(super) fn offer(&mut self, candidate: Neighbor) {
         if self.heap.len() < self.capacity {
             self.heap.push(candidate);
-        } else if let Some(mut worst) = self.heap.peek_mut() {
-            if candidate < *worst {
-                *worst = candidate;
-            }
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && candidate < *worst
+        {
+            *worst = candidate;
         }
     }
 

@@ -1,6 +1,6 @@
 //! What came back, checked file by file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ fn check_coordinates(path: &Path, wanted: &Wanted<'_>) -> Result<(), String> {
     }
 }
 
-fn check_digest(path: &PathBuf, wanted: Option<&str>) -> Result<(), String> {
+fn check_digest(path: &Path, wanted: Option<&str>) -> Result<(), String> {
     let found =
         digest::of_file(path).map_err(|error| format!("could not read `{}`: {error}", path.display()))?;
     match Some(&found[..]) == wanted {
