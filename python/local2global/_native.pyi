@@ -34,10 +34,12 @@ __all__ = [
     "patch_name",
     "read_coordinates",
     "read_record",
+    "report",
     "run",
     "share_coordinates",
     "share_ids",
     "write_coordinates",
+    "write_result",
 ]
 
 __version__: str

@@ -238,7 +238,7 @@ class Local2Global:
         ((2,), (2,))
         """
         graph = self.graph_
-        single = graph.has_node(nodes)
+        single = graph.has_node(nodes) or isinstance(nodes, str) or not np.iterable(nodes)
         rows = graph.rows_of([nodes] if single else nodes)
         found, scores = nearest(self.embedding_, rows, k, score=score, threads=self.threads)
         names = self.nodes_[found]

@@ -104,3 +104,11 @@ def test_names_and_numbers_are_nodes_too():
     numbers = l2g.Local2Global(dim=2, patches=1, method="spectral").fit(nx.cycle_graph(90))
     assert numbers.nearest(np.int64(7), k=2)[0].shape == (2,)
     assert numbers.nearest(np.arange(4), k=2)[0].shape == (4, 2)
+
+
+@pytest.mark.parametrize("stranger", [99, "zoe", ["zoe"]])
+def test_a_single_stranger_is_named_as_well(stranger):
+    model = l2g.Local2Global(dim=2, patches=1, method="spectral", random_state=0)
+    model.fit(nx.path_graph(60))
+    with pytest.raises(KeyError, match="is no node of this graph; nodes are such as"):
+        model.nearest(stranger)
