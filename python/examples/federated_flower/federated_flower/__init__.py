@@ -1,0 +1,1 @@
+"""Sites that keep their graphs, aligned over Flower."""
